@@ -203,19 +203,15 @@ func (s *scanner) raw() (scanner, error) {
 	return scanner{}, s.errorf("value does not end")
 }
 
-// fields splits the object that fills the rest of s into its members; of members with one name the last counts.
+// fields splits the object that comes next into its members; of members with one name the last counts.
 func (s *scanner) fields() (map[string]scanner, error) {
 	out := make(map[string]scanner)
-	err := s.members(func(key []byte) error {
+	err := s.members(func(key []byte) (err error) {
 		name := string(key)
-		value, err := s.raw()
-		out[name] = value
+		out[name], err = s.raw()
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return out, s.end()
+	return out, err
 }
 
 // end fails if anything but white space is left.

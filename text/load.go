@@ -13,19 +13,11 @@ import (
 // Errors wrap ErrTokenizerFile, or ErrTokenizerKind if the file is sound but another tokenizer is needed for it.
 func LoadTokenizer(tokenizerJSON []byte) (*Tokenizer, error) {
 	s := scanner{data: tokenizerJSON}
-	file, err := s.fields()
+	file, model, err := sections(&s)
 	if err != nil {
 		return nil, err
 	}
 	if err := checkPipeline(file); err != nil {
-		return nil, err
-	}
-	modelSection, ok := file["model"]
-	if !ok {
-		return nil, fmt.Errorf("%w: it has no model", ErrTokenizerFile)
-	}
-	model, err := modelSection.fields()
-	if err != nil {
 		return nil, err
 	}
 	if err := checkModel(model); err != nil {
@@ -36,6 +28,24 @@ func LoadTokenizer(tokenizerJSON []byte) (*Tokenizer, error) {
 		return nil, err
 	}
 	return t, nil
+}
+
+// sections finds the members of the file and of its model, the one big member, in one pass.
+func sections(s *scanner) (file, model map[string]scanner, err error) {
+	file = make(map[string]scanner)
+	err = s.members(func(key []byte) (err error) {
+		if string(key) == "model" {
+			model, err = s.fields()
+			return err
+		}
+		name := string(key)
+		file[name], err = s.raw()
+		return err
+	})
+	if err == nil {
+		err = s.end()
+	}
+	return file, model, err
 }
 
 // read fills t. Added tokens come before merges, which must not make special ones.
