@@ -3,8 +3,27 @@ package text
 import (
 	"encoding/json"
 	"os"
+	"sync"
 	"testing"
 )
+
+var loadChatTokenizer = sync.OnceValues(func() (*Tokenizer, error) {
+	data, err := os.ReadFile("../testdata/checkpoint/tokenizer.json")
+	if err != nil {
+		return nil, err
+	}
+	return LoadTokenizer(data)
+})
+
+// chatTokenizer is the demo model's tokenizer, loaded once: fuzz targets need it for every input.
+func chatTokenizer(tb testing.TB) *Tokenizer {
+	tb.Helper()
+	tok, err := loadChatTokenizer()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return tok
+}
 
 // A chatCase is one entry of testdata/chat/cases.json, which testdata/chat/make.py writes.
 type chatCase struct {
