@@ -1,7 +1,15 @@
 package core
 
+import (
+	"context"
+
+	"github.com/fieldfare/fieldfare/residency"
+)
+
 // NewRuntime lets external tests bring their own weights and expert bytes.
-var NewRuntime = newRuntime
+func NewRuntime(ctx context.Context, w *Weights, src residency.Source, opts Options) (*Runtime, error) {
+	return newRuntime(ctx, w, src, opts, nil, chat{turn: -1})
+}
 
 // Draw, SelectTop and the sampler are tested from outside with the packages that a test may import.
 var (

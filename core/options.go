@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/fieldfare/fieldfare/gturbo"
 	"github.com/fieldfare/fieldfare/residency"
 )
 
@@ -22,6 +23,8 @@ type Options struct {
 	MaxSpan int
 	// Experts sizes and tunes the expert streamer: slots a layer, eviction policy, reads.
 	Experts residency.Options
+	// Open says how the install's files are checked. Default: hash everything, layer files on first use.
+	Open gturbo.OpenOptions
 	// RewindBytes bounds what each session may spend on saved rows of sliding layers, which let a follow-up turn
 	// reuse what lies before a long answer. Default (0): as much as the session's cache; negative: none.
 	RewindBytes int64

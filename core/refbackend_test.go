@@ -226,9 +226,9 @@ func (c *refCache) row(layer gturbo.LayerID, side []byte, pos, head int) []byte 
 }
 
 func (c *refCache) put(layer gturbo.LayerID, pos int, k, v [][]float64) {
+	key, value := c.Layer(layer)
 	for head := range k {
 		for i := range k[head] {
-			key, value := c.Layer(layer)
 			binary.LittleEndian.PutUint32(c.row(layer, key, pos, head)[4*i:], math.Float32bits(float32(k[head][i])))
 			binary.LittleEndian.PutUint32(c.row(layer, value, pos, head)[4*i:], math.Float32bits(float32(v[head][i])))
 		}

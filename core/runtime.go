@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"sync"
 	"sync/atomic"
 
+	"github.com/fieldfare/fieldfare/gturbo"
 	"github.com/fieldfare/fieldfare/residency"
 )
 
@@ -30,18 +30,21 @@ type Runtime struct {
 	sessions sessionSet
 	closed   bool // guarded by the turn
 
-	install    io.Closer // nil in tests that bring their own weights
+	install    *gturbo.Install // nil in tests that bring their own weights
 	extensions []ExtensionState
 	started    []Extension
 }
 
-// newRuntime starts the extensions, then the executor and the streamer on bound weights.
-func newRuntime(ctx context.Context, w *Weights, src residency.Source, opts Options) (*Runtime, error) {
+// newRuntime starts the extensions, then the executor and the streamer on bound weights. in, which may be nil, is
+// closed with the runtime.
+func newRuntime(
+	ctx context.Context, w *Weights, src residency.Source, opts Options, in *gturbo.Install, words chat,
+) (*Runtime, error) {
 	opts, err := opts.withDefaults(&w.Config)
 	if err != nil {
 		return nil, err
 	}
-	r := &Runtime{opts: opts, cfg: &w.Config, weights: w, turn: make(chan struct{}, 1)}
+	r := &Runtime{opts: opts, cfg: &w.Config, weights: w, install: in, chat: words, turn: make(chan struct{}, 1)}
 	if err := r.initExtensions(ctx); err != nil {
 		return nil, err
 	}

@@ -20,7 +20,7 @@ func tinyConfig() core.Config {
 	sliding := core.LayerConfig{KVHeads: 2, HeadDim: 16}
 	full := core.LayerConfig{Full: true, KVHeads: 1, HeadDim: 32, ValueFromKey: true}
 	return core.Config{
-		Hidden: 64, Layers: []core.LayerConfig{sliding, full, sliding}, Heads: 4, Window: 9, SharedWidth: 128,
+		Hidden: 64, Layers: []core.LayerConfig{sliding, full, sliding}, Heads: 4, Window: 9, SharedWidth: 64,
 		ExpertWidth: 64, Experts: 12, TopK: 3, Vocab: 150, RMSNormEps: 1e-6, LogitSoftcap: 30, EmbedScale: 8,
 		MaxPositions: 4096, RopeTheta: 1e4, FullRopeTheta: 1e6, FullRotary: 4, EOS: []int32{1},
 	}
@@ -212,4 +212,3 @@ func relative[G, W float32 | float64](got []G, want []W) float64 {
 	}
 	return diff / largest
 }
-
