@@ -1,0 +1,58 @@
+package cpu
+
+import (
+	"math"
+	"testing"
+)
+
+func denseProduct(k *kernelSet, w []byte, x []float32, in, lo, hi int) []float32 {
+	rows := len(x) / in
+	y := make([]float32, rows*(hi-lo))
+	k.dense(denseCall{
+		w: w, in: in, lo: lo, hi: hi, x: x, ldx: in, rows: rows, y: y, ldy: hi - lo,
+		scratch: make([]float32, scratchLen(in)),
+	})
+	return y
+}
+
+func TestDenseEqualsDotProducts(t *testing.T) {
+	eachSet(t, func(t *testing.T, k *kernelSet) {
+		for _, in := range []int{8, 16, 72, 128, 520, 768, 1152, 4304} {
+			for _, rows := range []int{1, 2, 5, 33} {
+				const out = 11
+				name := sized("dense ", in, rows)
+				r := seeded(name)
+				w := randomVector(r, out*in, 0, 1)
+				x := randomFloats(r, rows*in, 1)
+				y := denseProduct(k, w, x, in, 0, out)
+				for row := range rows {
+					for o := range out {
+						var sum, magnitude float64
+						for i := range in {
+							term := float64(vectorAt(w, o*in+i)) * float64(x[row*in+i])
+							sum += term
+							magnitude += math.Abs(term)
+						}
+						wantNear(t, name, y[row*out+o], sum, magnitude, tolerance["dense"])
+					}
+				}
+			}
+		}
+	})
+}
+
+func TestDenseBitsDoNotDependOnRowsOrRange(t *testing.T) {
+	eachSet(t, func(t *testing.T, k *kernelSet) {
+		for _, in := range []int{72, 1152, 4304} {
+			const out, rows = 21, 64
+			r := seeded(sized("dense bits ", in))
+			w := randomVector(r, out*in, 0, 1)
+			x := randomFloats(r, rows*in, 1)
+			all := denseProduct(k, w, x, in, 0, out)
+			for _, n := range []int{1, 2, 3, 7, 33} {
+				wantSameBits(t, sized("rows ", n), denseProduct(k, w, x[in:(1+n)*in], in, 0, out), all[out:(1+n)*out])
+			}
+			wantSameBits(t, "outputs", denseProduct(k, w, x[:in], in, 5, 18), all[5:18])
+		}
+	})
+}

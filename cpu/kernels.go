@@ -1,0 +1,55 @@
+package cpu
+
+import "github.com/fieldfare/fieldfare/core"
+
+// A kernelSet holds the inner loops of one instruction set. The plain bodies, each in the file of its operation, are
+// the definitions; another set may sum in another order, but always in one that depends on the element alone: not on
+// lo and hi, nor on how many rows a call has.
+type kernelSet struct {
+	name string
+
+	// pack prepares one row of activations for affine products: affine.go.
+	pack func(dst, x []float32, bits int)
+	// affine computes products with a quantized matrix: affine.go.
+	affine func(a affineCall)
+	// dense computes products with a bf16 matrix: dense.go.
+	dense func(a denseCall)
+
+	// scores and values are the two products of attention: attention.go.
+	scores func(a attentionCall)
+	values func(a attentionCall)
+	// expSum replaces p by exp(p-shift) and returns the sum: attention.go.
+	expSum func(p []float32, shift float32) float32
+	// half rounds x to FP16: kvcache.go.
+	half func(dst []byte, x []float32)
+
+	// meanSquare and scaleNorm make RMSNorm: rmsnorm.go.
+	meanSquare func(x []float32) float32
+	scaleNorm  func(dst, x []float32, scale float32, w core.Vector)
+	// geglu replaces gate by gelu(gate)*up: geglu.go.
+	geglu func(gate, up []float32)
+	// softcap replaces x by limit*tanh(x/limit): head.go.
+	softcap func(x []float32, limit float32)
+	// addScaled adds a*x to dst: vector.go.
+	addScaled func(dst []float32, a float32, x []float32)
+}
+
+// plainKernels is the definition in Go, for every machine.
+var plainKernels = &kernelSet{
+	name:       "plain",
+	pack:       plainPack,
+	affine:     plainAffine,
+	dense:      plainDense,
+	scores:     plainScores,
+	values:     plainValues,
+	expSum:     plainExpSum,
+	half:       plainHalf,
+	meanSquare: plainMeanSquare,
+	scaleNorm:  plainScaleNorm,
+	geglu:      plainGEGLU,
+	softcap:    plainSoftcap,
+	addScaled:  plainAddScaled,
+}
+
+// kernelSets holds what this build and this machine can run, fastest first.
+var kernelSets = append(machineKernels(), plainKernels)

@@ -1,0 +1,149 @@
+package cpu
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A job is work that falls into independent tasks. task is called once for each index, on any worker, in any order;
+// worker (0 to threads-1) names the private scratch that the call may use.
+type job interface {
+	task(worker, index int)
+}
+
+// spinTime is how long an idle worker looks for the next job before it sleeps: longer than the gaps between the jobs
+// of one layer, far shorter than a read from disk.
+const spinTime = 30 * time.Microsecond
+
+// A pool runs jobs on its caller and threads-1 persistent goroutines. run is called from one goroutine at a time.
+//
+// word holds the jobs' counter in its high half and the number of unclaimed tasks in its low half. A claim is one
+// compare-and-swap that takes the last unclaimed task, so a worker that comes late to a finished job finds nothing
+// and cannot touch the next one by mistake. current and count are written before word and only read after a claim.
+type pool struct {
+	threads int
+	current job
+	count   int
+
+	word     atomic.Uint64
+	done     atomic.Int64 // tasks of the current job that are finished
+	sleepers atomic.Int64
+	waiting  atomic.Bool   // the caller sleeps on finished
+	wake     chan struct{} // a token wakes one sleeper
+	finished chan struct{}
+	closed   atomic.Bool
+	workers  sync.WaitGroup
+}
+
+func newPool(threads int) *pool {
+	p := &pool{threads: threads, wake: make(chan struct{}, threads), finished: make(chan struct{}, 1)}
+	for w := 1; w < threads; w++ {
+		p.workers.Go(func() { p.work(w) })
+	}
+	return p
+}
+
+// run calls j.task for 0 to count-1 and returns when all calls have returned. One task runs on the caller alone.
+func (p *pool) run(j job, count int) {
+	if count == 1 || p.threads == 1 {
+		for i := range count {
+			j.task(0, i)
+		}
+		return
+	}
+	if count == 0 {
+		return
+	}
+	p.current, p.count = j, count
+	p.done.Store(0)
+	p.word.Store((p.word.Load()>>32+1)<<32 | uint64(count))
+	for n := min(p.sleepers.Load(), int64(count-1)); n > 0; n-- {
+		select {
+		case p.wake <- struct{}{}:
+		default:
+		}
+	}
+	for p.step(0) {
+	}
+	p.await(int64(count))
+}
+
+// step claims and runs one task; false when none is left.
+func (p *pool) step(worker int) bool {
+	for {
+		word := p.word.Load()
+		left := int(uint32(word))
+		if left == 0 {
+			return false
+		}
+		if !p.word.CompareAndSwap(word, word-1) {
+			continue
+		}
+		count := p.count
+		p.current.task(worker, count-left)
+		if p.done.Add(1) == int64(count) && p.waiting.Swap(false) {
+			p.finished <- struct{}{}
+		}
+		return true
+	}
+}
+
+// await returns when count tasks are done.
+func (p *pool) await(count int64) {
+	if spin(func() bool { return p.done.Load() == count }) {
+		return
+	}
+	p.waiting.Store(true)
+	if p.done.Load() == count && p.waiting.Swap(false) {
+		return // nobody saw the flag
+	}
+	<-p.finished
+}
+
+func (p *pool) work(worker int) {
+	available := func() bool { return uint32(p.word.Load()) != 0 || p.closed.Load() }
+	for !p.closed.Load() {
+		if p.step(worker) {
+			continue
+		}
+		if spin(available) {
+			continue
+		}
+		p.sleepers.Add(1)
+		if !available() {
+			<-p.wake
+		}
+		p.sleepers.Add(-1)
+	}
+}
+
+// spin polls ready for up to spinTime. It yields between looks: a goroutine that comes back from a read must not wait
+// for a processor that only polls.
+func spin(ready func() bool) bool {
+	start := time.Now()
+	for {
+		for range 64 {
+			if ready() {
+				return true
+			}
+		}
+		runtime.Gosched()
+		if time.Since(start) > spinTime {
+			return false
+		}
+	}
+}
+
+// close ends the workers. No run may be in progress.
+func (p *pool) close() {
+	p.closed.Store(true)
+	for range p.threads {
+		select {
+		case p.wake <- struct{}{}:
+		default:
+		}
+	}
+	p.workers.Wait()
+}
