@@ -18,20 +18,23 @@ const shortPiece = 64
 // run merges m.ids: always the pair of lowest rank, the leftmost of equals, until none is left. The result
 // replaces m.ids.
 func (m *merger) run() {
-	n := len(m.ids)
-	if n < 2 {
+	if len(m.ids) < 2 {
 		return
 	}
-	m.ranks = m.ranks[:0]
-	for i := 0; i+1 < n; i++ {
-		m.ranks = append(m.ranks, m.table.rank(m.ids[i], m.ids[i+1]))
-	}
-	m.ranks = append(m.ranks, noRank)
-	if n <= shortPiece {
+	m.setRanks()
+	if len(m.ids) <= shortPiece {
 		m.runShort()
 	} else {
 		m.runLong()
 	}
+}
+
+func (m *merger) setRanks() {
+	m.ranks = m.ranks[:0]
+	for i := 1; i < len(m.ids); i++ {
+		m.ranks = append(m.ranks, m.table.rank(m.ids[i-1], m.ids[i]))
+	}
+	m.ranks = append(m.ranks, noRank) // of the last symbol
 }
 
 // runShort takes time n², without further memory.

@@ -45,6 +45,9 @@ func sections(s *scanner) (file, model map[string]scanner, err error) {
 	if err == nil {
 		err = s.end()
 	}
+	if err == nil && model == nil {
+		err = fmt.Errorf("%w: it has no model", ErrTokenizerFile)
+	}
 	return file, model, err
 }
 

@@ -2,6 +2,7 @@ package text
 
 import (
 	"bytes"
+	"fmt"
 	"unicode/utf8"
 )
 
@@ -98,7 +99,7 @@ func (r *mergeReader) read() error {
 		}
 		if r.tok.IsSpecial(int32(id)) || isByteToken(text) {
 			// Typed text could become a control token, and bytes are cut off from their neighbours.
-			return r.errorf("merge %d has the special or byte token %.40q", len(r.pairs), text)
+			return fmt.Errorf("%w: merge %d has the special or byte token %.40q", ErrTokenizerKind, len(r.pairs), text)
 		}
 		ids[i] = id
 	}
