@@ -1,0 +1,292 @@
+// Package png decodes PNG files row by row into 8-bit RGB and alpha. Of 16-bit samples the high byte counts; gamma,
+// colour profiles and every other ancillary chunk but transparency, Exif and animation are ignored, as the reference
+// processors do. The standard library decodes whole pictures into four bytes a pixel and more.
+//
+// It refuses to know compositing, orientation and sizes that are too large: those are judged by package picture
+// before a Reader is made. Interlaced pictures need all their pixels at once; others hold two rows.
+package png
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+)
+
+var (
+	// ErrDamaged: the bytes contradict the format.
+	ErrDamaged = errors.New("damaged PNG")
+	// ErrTruncated: the file ends before the picture is complete.
+	ErrTruncated = errors.New("truncated PNG")
+	// ErrUnsupported: a file of a kind that this package does not decode.
+	ErrUnsupported = errors.New("unsupported kind of PNG")
+)
+
+// Signature opens every PNG file.
+const Signature = "\x89PNG\r\n\x1a\n"
+
+// colour types
+const (
+	grey      = 0
+	rgb       = 2
+	palette   = 3
+	greyAlpha = 4
+	rgba      = 6
+)
+
+// Header is what the chunks say, without decompressing any.
+type Header struct {
+	Width, Height int
+	Bits          int // of one sample
+	Alpha         bool
+	Exif          []byte // TIFF block, part of the file's bytes; nil without one
+	// Frames are those of an animated file in order, nil for a still picture.
+	Frames []Frame
+
+	colour     byte
+	interlaced bool
+	colours    [256][4]byte // palette with alpha
+	key        []byte       // transparent sample or colour, 2 bytes a sample; nil without one
+	data       []byte       // the file
+	still      int          // offset of the first IDAT, 0 without one
+}
+
+// Frame is one frame of an animated file.
+type Frame struct {
+	X, Y, Width, Height int
+	Dispose             byte // what becomes of its area afterwards: DisposeNone, DisposeClear, DisposePrevious
+	Over                bool // blended over what is there, rather than replacing it
+
+	at     int // offset of its control chunk
+	filled bool
+}
+
+// values of Frame.Dispose
+const (
+	DisposeNone     = 0
+	DisposeClear    = 1
+	DisposePrevious = 2
+)
+
+// maxFrames bounds what the list of frames can take.
+const maxFrames = 4096
+
+// chunk is one chunk as it lies in the file.
+type chunk struct {
+	at      int
+	checked []byte // type and payload: what the checksum covers
+	payload []byte
+	sum     uint32
+}
+
+func (c chunk) name() string { return string(c.checked[:4]) }
+
+// next is the offset of the chunk behind c.
+func (c chunk) next() int { return c.at + 12 + len(c.payload) }
+
+// ParseHeader reads the chunks of data, which begins with Signature and stays as it is, and decompresses none.
+// Errors wrap ErrDamaged, ErrTruncated or ErrUnsupported.
+func ParseHeader(data []byte) (*Header, error) {
+	h := &Header{data: data}
+	animated := false
+	for pos := len(Signature); ; {
+		c, err := readChunk(data, pos)
+		if err != nil {
+			return nil, err
+		}
+		if err := h.checkOrder(pos, c.name()); err != nil {
+			return nil, err
+		}
+		switch c.name() {
+		case "acTL":
+			animated = len(c.payload) == 8 && h.still == 0
+		case "IEND":
+			if !animated || len(h.Frames) < 2 {
+				h.Frames = nil
+			}
+			return h, h.checkComplete()
+		default:
+			if err := h.readChunk(c); err != nil {
+				return nil, err
+			}
+		}
+		pos = c.next()
+	}
+}
+
+func (h *Header) readChunk(c chunk) error {
+	switch c.name() {
+	case "IHDR":
+		return h.readIHDR(c)
+	case "PLTE":
+		return h.readPalette(c)
+	case "tRNS":
+		return h.readTransparency(c)
+	case "eXIf":
+		h.Exif = c.payload
+	case "fcTL":
+		return h.readFrame(c)
+	case "IDAT", "fdAT":
+		if c.name() == "IDAT" && h.still == 0 {
+			h.still = c.at
+		}
+		if n := len(h.Frames); n > 0 {
+			h.Frames[n-1].filled = true
+		}
+	}
+	return nil
+}
+
+func readChunk(data []byte, pos int) (chunk, error) {
+	if len(data)-pos < 12 {
+		return chunk{}, fmt.Errorf("%w: file ends at byte %d without its last chunk", ErrTruncated, len(data))
+	}
+	n := binary.BigEndian.Uint32(data[pos:])
+	if n > 1<<31-1 {
+		return chunk{}, fmt.Errorf("%w: chunk of %d bytes at byte %d", ErrDamaged, n, pos)
+	}
+	if left := len(data) - pos - 12; int(n) > left {
+		return chunk{}, fmt.Errorf("%w: chunk at byte %d needs %d bytes, %d are left", ErrTruncated, pos, n, left)
+	}
+	end := pos + 8 + int(n)
+	return chunk{at: pos, checked: data[pos+4 : end], payload: data[pos+8 : end], sum: binary.BigEndian.Uint32(data[end:])}, nil
+}
+
+// check compares the chunk with its checksum.
+func (c chunk) check() error {
+	if got := crc32.ChecksumIEEE(c.checked); got != c.sum {
+		return fmt.Errorf("%w: chunk %q at byte %d has checksum %08x, expected %08x", ErrDamaged, c.checked[:4], c.at, got, c.sum)
+	}
+	return nil
+}
+
+func (h *Header) checkOrder(pos int, name string) error {
+	first := pos == len(Signature)
+	if first && name == "CgBI" {
+		return fmt.Errorf("%w: Apple's CgBI variant", ErrUnsupported)
+	}
+	if first != (name == "IHDR") {
+		return fmt.Errorf("%w: chunk %q at byte %d where IHDR belongs first and once", ErrDamaged, name, pos)
+	}
+	return nil
+}
+
+func (h *Header) readIHDR(c chunk) error {
+	b := c.payload
+	if len(b) != 13 {
+		return fmt.Errorf("%w: IHDR of %d bytes, expected 13", ErrDamaged, len(b))
+	}
+	if err := c.check(); err != nil {
+		return err
+	}
+	width, height := binary.BigEndian.Uint32(b), binary.BigEndian.Uint32(b[4:])
+	if width > 1<<31-1 || height > 1<<31-1 {
+		return fmt.Errorf("%w: %dx%d pixels", ErrDamaged, width, height)
+	}
+	h.Width, h.Height, h.Bits, h.colour = int(width), int(height), int(b[8]), b[9]
+	h.interlaced = b[12] == 1
+	h.Alpha = h.colour == greyAlpha || h.colour == rgba
+	if !validDepth(h.colour, h.Bits) || b[10] != 0 || b[11] != 0 || b[12] > 1 {
+		return fmt.Errorf("%w: colour type %d of %d bits, compression %d, filter %d, interlace %d", ErrDamaged,
+			h.colour, h.Bits, b[10], b[11], b[12])
+	}
+	return nil
+}
+
+func validDepth(colour byte, bits int) bool {
+	switch colour {
+	case grey:
+		return bits == 1 || bits == 2 || bits == 4 || bits == 8 || bits == 16
+	case palette:
+		return bits == 1 || bits == 2 || bits == 4 || bits == 8
+	case rgb, greyAlpha, rgba:
+		return bits == 8 || bits == 16
+	}
+	return false
+}
+
+func (h *Header) readPalette(c chunk) error {
+	b := c.payload
+	if h.colour != palette {
+		return nil // a suggestion for displays that have few colours
+	}
+	if len(b) == 0 || len(b)%3 != 0 || len(b) > 3*256 {
+		return fmt.Errorf("%w: palette of %d bytes", ErrDamaged, len(b))
+	}
+	if err := c.check(); err != nil {
+		return err
+	}
+	for i := range h.colours {
+		h.colours[i] = [4]byte{0, 0, 0, 255} // what indices beyond the palette show
+	}
+	for i := range len(b) / 3 {
+		copy(h.colours[i][:3], b[3*i:])
+	}
+	h.key = []byte{} // marks the palette as seen
+	return nil
+}
+
+func (h *Header) readTransparency(c chunk) error {
+	b := c.payload
+	want := map[byte]int{grey: 2, rgb: 6}[h.colour]
+	switch {
+	case h.colour == palette && len(b) <= 256:
+		for i, a := range b {
+			h.colours[i][3] = a
+		}
+	case want > 0 && len(b) == want:
+		h.key = b
+	case want > 0 || h.colour == palette:
+		return fmt.Errorf("%w: transparency of %d bytes for colour type %d", ErrDamaged, len(b), h.colour)
+	default:
+		return nil // pictures with alpha cannot have it; decoders ignore it
+	}
+	h.Alpha = true
+	return c.check()
+}
+
+// readFrame reads a frame control chunk.
+func (h *Header) readFrame(c chunk) error {
+	b := c.payload
+	if len(b) != 26 {
+		return fmt.Errorf("%w: frame control of %d bytes, expected 26", ErrDamaged, len(b))
+	}
+	if len(h.Frames) == maxFrames {
+		return fmt.Errorf("%w: more than %d frames", ErrUnsupported, maxFrames)
+	}
+	at := func(i int) int { return int(binary.BigEndian.Uint32(b[i:])) }
+	f := Frame{Width: at(4), Height: at(8), X: at(12), Y: at(16), Dispose: b[24], Over: b[25] == 1, at: c.at}
+	if f.Width < 1 || f.Height < 1 || f.X+f.Width > h.Width || f.Y+f.Height > h.Height || f.Dispose > 2 || b[25] > 1 {
+		return fmt.Errorf("%w: frame %d of %dx%d at %d,%d in %dx%d", ErrDamaged, len(h.Frames)+1, f.Width, f.Height,
+			f.X, f.Y, h.Width, h.Height)
+	}
+	h.Frames = append(h.Frames, f)
+	return c.check()
+}
+
+func (h *Header) checkComplete() error {
+	if h.still == 0 {
+		return fmt.Errorf("%w: no image data", ErrTruncated)
+	}
+	if h.colour == palette && h.key == nil {
+		return fmt.Errorf("%w: no palette", ErrDamaged)
+	}
+	for i, f := range h.Frames {
+		if !f.filled {
+			return fmt.Errorf("%w: frame %d has no data", ErrTruncated, i+1)
+		}
+	}
+	return nil
+}
+
+// trailer is the chunk that ends every file.
+const trailer = "\x00\x00\x00\x00IEND\xae\x42\x60\x82"
+
+// Complete reports an error unless data ends with the end chunk: lenient decoders show what a truncated file lacks
+// in black.
+func Complete(data []byte) error {
+	if len(data) < len(trailer) || string(data[len(data)-len(trailer):]) != trailer {
+		return fmt.Errorf("%w: the last 12 bytes are not the end chunk", ErrTruncated)
+	}
+	return nil
+}
