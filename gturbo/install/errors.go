@@ -45,6 +45,17 @@ var (
 	// ErrShortSource: the source ended before the promised number of bytes.
 	ErrShortSource = errors.New("source ended early")
 
+	// ErrProtocol: the server's answer is not what was asked for, and asking again would not help.
+	ErrProtocol = errors.New("unusable answer from the server")
+	// ErrStatus: the server refused; an *HTTPError says how.
+	ErrStatus = errors.New("refused by the server")
+	// ErrRedirect: the server sent us on too often, or to where a request must not go.
+	ErrRedirect = errors.New("redirect refused")
+	// ErrStalled: a connection stayed open and brought nothing.
+	ErrStalled = errors.New("connection stalled")
+	// ErrRetryDelay: the server asks for a longer wait than this program is willing to sit out.
+	ErrRetryDelay = errors.New("server asks for too long a wait")
+
 	// ErrSpace: the disk has less room than the install needs; a *SpaceError says how much.
 	ErrSpace = errors.New("not enough disk space")
 	// ErrDamaged: bytes on disk are not the bytes that were recorded.

@@ -51,6 +51,12 @@ func TextArtifact(snap *Snapshot, chunk int64, receipt Receipt) (*Artifact, erro
 	if err != nil {
 		return nil, err
 	}
+	if err := layout.Check(); err != nil {
+		return nil, err
+	}
+	if err := gturbo.CheckTensors(&snap.Parsed.Arch, p.quant(), index, layout); err != nil {
+		return nil, err
+	}
 	plan, err := p.plan(index, head, layout, pieces, chunk)
 	if err != nil {
 		return nil, err

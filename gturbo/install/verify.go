@@ -1,0 +1,182 @@
+package install
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/fieldfare/fieldfare/gturbo"
+	"github.com/fieldfare/fieldfare/gturbo/strictjson"
+)
+
+// Verify checks an install as [gturbo.Verify] does, a fresh receipt included, and narrows what it finds: where the
+// checksums that the installer left beside the install fit its manifest, a damaged file is reported as the blocks of
+// at most 1 MiB that are wrong, one [gturbo.Damage] each, instead of as a whole.
+func Verify(ctx context.Context, path string, o gturbo.VerifyOptions) (*gturbo.VerifyReport, error) {
+	report, err := gturbo.Verify(ctx, path, o)
+	var damage *gturbo.DamageError
+	if !errors.As(err, &damage) {
+		return report, err
+	}
+	narrowed, narrowErr := Narrow(ctx, HostFS(), path, report.ManifestSHA256, damage.Damages)
+	if narrowErr != nil {
+		return report, narrowErr
+	}
+	report.Damages = narrowed
+	return report, &gturbo.DamageError{Install: damage.Install, Damages: narrowed}
+}
+
+// Narrow replaces each damage that is a wrong digest by the blocks that are wrong, as far as the checksums beside the
+// install tell. manifestSHA256 is the hash of the install's manifest; checksums made for another one are ignored.
+func Narrow(
+	ctx context.Context, fsys FS, path, manifestSHA256 string, damages []gturbo.Damage,
+) ([]gturbo.Damage, error) {
+	p, err := resolvePaths(fsys, path, false)
+	if err != nil {
+		return nil, err
+	}
+	sums, err := loadChecksums(fsys, p.ranges, manifestSHA256)
+	if err != nil || sums == nil {
+		return damages, err
+	}
+	var narrowed []gturbo.Damage
+	for _, d := range damages {
+		blocks := sums[d.File]
+		if !errors.Is(d.Kind, gturbo.ErrChecksum) || blocks == nil {
+			narrowed = append(narrowed, d)
+			continue
+		}
+		found, err := wrongBlocks(ctx, fsys, filepath.Join(p.final, filepath.FromSlash(d.File)), d, blocks)
+		if err != nil {
+			return nil, fmt.Errorf("locate the damage in %s: %w", d.File, err)
+		}
+		narrowed = append(narrowed, found...)
+	}
+	return narrowed, nil
+}
+
+// wrongBlocks reads a file again and returns d once per run of wrong blocks, or d as it is when every block agrees.
+func wrongBlocks(ctx context.Context, fsys FS, name string, d gturbo.Damage, blocks []block) ([]gturbo.Damage, error) {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if size := blocks[len(blocks)-1]; uint64(size.to+size.size) != d.Want.Size {
+		return []gturbo.Damage{d}, nil
+	}
+	var found []gturbo.Damage
+	note := func(b *block, crc uint32) {
+		if crc == b.crc {
+			return
+		}
+		if n := len(found); n > 0 && found[n-1].Hi == b.to {
+			found[n-1].Hi = b.to + b.size
+			return
+		}
+		wrong := d
+		wrong.Lo, wrong.Hi = b.to, b.to+b.size
+		found = append(found, wrong)
+	}
+	c := cursor{blocks: blocks}
+	buf := make([]byte, tileBytes)
+	for at := int64(0); at < int64(d.Want.Size); {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		tile := buf[:min(int64(len(buf)), int64(d.Want.Size)-at)]
+		if err := readExactly(f, tile, at); err != nil {
+			return nil, err
+		}
+		c.take(tile, note)
+		at += int64(len(tile))
+	}
+	if found == nil {
+		return []gturbo.Damage{d}, nil
+	}
+	return found, nil
+}
+
+var (
+	checksumsKeys = strictjson.Keys{Required: []string{"schema", "manifestSha256", "files"}}
+	fileSumKeys   = strictjson.Keys{Required: []string{"blockSizes", "crc32c"}}
+)
+
+// loadChecksums reads the checksums beside an install by file. None at all, or those of another manifest, give nil: a
+// tool that only points may be missing. So does a file that does not parse, because it may be what was damaged.
+func loadChecksums(fsys FS, name, manifestSHA256 string) (map[string][]block, error) {
+	raw, err := readSmall(fsys, name, checksumsCap)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrTooLarge) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	sums, manifest, err := parseChecksums(raw)
+	if err != nil || manifest != manifestSHA256 {
+		return nil, nil
+	}
+	return sums, nil
+}
+
+func parseChecksums(raw []byte) (files map[string][]block, manifestSHA256 string, err error) {
+	files = map[string][]block{}
+	schema := 0
+	err = strictjson.Parse(raw, func(r *strictjson.Reader) error {
+		return r.Object(checksumsKeys, func(key string) error {
+			switch key {
+			case "schema":
+				return r.Int(&schema)
+			case "manifestSha256":
+				return r.String(&manifestSHA256)
+			default:
+				return r.Map(func(path string) (err error) {
+					files[path], err = readBlocks(r)
+					return err
+				})
+			}
+		})
+	})
+	if err == nil && schema != checksumsSchema {
+		err = fmt.Errorf("schema %d, expected %d", schema, checksumsSchema)
+	}
+	return files, manifestSHA256, err
+}
+
+func readBlocks(r *strictjson.Reader) ([]block, error) {
+	var blocks []block
+	var digits string
+	err := r.Object(fileSumKeys, func(key string) error {
+		if key == "crc32c" {
+			return r.String(&digits)
+		}
+		at := int64(0)
+		return r.Array(func(int) error {
+			b := block{to: at, kept: true}
+			if err := r.Int64(&b.size); err != nil {
+				return err
+			}
+			if b.size <= 0 || b.size > blockBytes {
+				return fmt.Errorf("block of %d bytes", b.size)
+			}
+			at += b.size
+			blocks = append(blocks, b)
+			return nil
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	crcs, err := hex.DecodeString(digits)
+	if err != nil || len(crcs) != 4*len(blocks) || len(blocks) == 0 {
+		return nil, fmt.Errorf("%d blocks with %d hex digits", len(blocks), len(digits))
+	}
+	for i := range blocks {
+		c := crcs[4*i:]
+		blocks[i].crc = uint32(c[0])<<24 | uint32(c[1])<<16 | uint32(c[2])<<8 | uint32(c[3])
+	}
+	return blocks, nil
+}
