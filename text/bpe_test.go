@@ -30,6 +30,8 @@ func TestMergeOrder(t *testing.T) {
 			[][2]string{{"▁", "▁"}, {"▁", "a"}}, "   a a", []string{"▁▁", "▁a", "▁a"}},
 		{"a character that is no token becomes bytes, which never merge", []string{"a", "aa"},
 			[][2]string{{"a", "a"}}, "aéa", []string{"a", "<0xC3>", "<0xA9>", "a"}},
+		{"a blank is U+2581 in bytes too", []string{"a"},
+			nil, "a ", []string{"a", "<0xE2>", "<0x96>", "<0x81>"}},
 		{"typed byte tokens are characters", []string{"<", "0", "x", "4", "1", ">"},
 			nil, "<0x41>", []string{"<", "0", "x", "4", "1", ">"}},
 	} {

@@ -85,7 +85,8 @@ func (e *encoder) stretch(dst []int32, s string) []int32 {
 		} else {
 			dst = e.piece(dst)
 			last = -1
-			for _, b := range []byte(s[i : i+size]) {
+			var buf [utf8.UTFMax]byte
+			for _, b := range buf[:utf8.EncodeRune(buf[:], c)] {
 				dst = append(dst, t.byteIDs[b])
 			}
 		}

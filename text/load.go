@@ -85,9 +85,6 @@ func (t *Tokenizer) indexSymbols(index *textIndex) error {
 		if !ok {
 			return fmt.Errorf("%w: byte token %s is missing", ErrTokenizerFile, text)
 		}
-		if t.IsSpecial(int32(id)) {
-			return fmt.Errorf("%w: byte token %s is special", ErrTokenizerKind, text)
-		}
 		t.byteIDs[b] = int32(id)
 	}
 	t.runes = newRuneTable()
@@ -130,6 +127,9 @@ func (t *Tokenizer) readAdded(s scanner, index *textIndex) error {
 		if e.Content == "" || e.ID < 0 || e.ID > maxID {
 			return fmt.Errorf("%w: added token %.40q with id %d: expected a text and an id from 0 to %d",
 				ErrTokenizerFile, e.Content, e.ID, maxID)
+		}
+		if isByteToken([]byte(e.Content)) {
+			return fmt.Errorf("%w: added token %s is spelled like a byte", ErrTokenizerKind, e.Content)
 		}
 		if err := t.placeAdded(e.ID, []byte(e.Content), index); err != nil {
 			return err
