@@ -34,7 +34,7 @@ func (r *Runtime) Prepare(ctx context.Context, c text.Conversation, media []Medi
 	if err != nil {
 		return nil, err
 	}
-	p := &Prompt{Media: media}
+	p := &Prompt{Media: media, InThought: text.OpensThought(pieces)}
 	admitted, err := r.admit(ctx, p)
 	if err != nil {
 		return nil, err

@@ -17,6 +17,8 @@ type Prompt struct {
 	Reports []any
 	// Turns are positions where a turn starts, ascending: where a later prompt is likely to part from this one.
 	Turns []int
+	// InThought says that the prompt ends inside a thought, where the model's first token goes on.
+	InThought bool
 }
 
 // A ContextError refuses a prompt that does not fit. It wraps ErrContextLength.
