@@ -1,0 +1,33 @@
+package residency
+
+import "github.com/fieldfare/fieldfare/gturbo"
+
+// A history counts the uses of one layer's experts, resident or not. It outlives Release, so that the policy goes on
+// as if nothing had happened.
+type history struct {
+	count []uint64 // fetches that wanted the expert, [E]
+	last  []uint64 // tick of the latest, [E]
+	tick  uint64
+}
+
+func newHistory(experts int) history {
+	return history{count: make([]uint64, experts), last: make([]uint64, experts)}
+}
+
+func (h *history) use(e gturbo.ExpertID) {
+	h.tick++
+	h.count[e]++
+	h.last[e] = h.tick
+}
+
+// before reports whether a leaves its slot before b. Ticks of used experts differ, so the order is total among them;
+// guesses that nobody has used yet go first, lower id first.
+func (h *history) before(p Policy, a, b gturbo.ExpertID) bool {
+	if p == LFU && h.count[a] != h.count[b] {
+		return h.count[a] < h.count[b]
+	}
+	if h.last[a] != h.last[b] {
+		return h.last[a] < h.last[b]
+	}
+	return a < b
+}

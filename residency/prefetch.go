@@ -1,0 +1,63 @@
+package residency
+
+import (
+	"slices"
+
+	"github.com/fieldfare/fieldfare/gturbo"
+)
+
+// Prefetch starts reads for experts that a layer will probably want soon (router lookahead), best guess first. It
+// waits for nothing but the opening of the layer, reports nothing and pins nothing. Demands go first; guesses that
+// have not started when the layer's next fetch comes are dropped. A new call replaces the layer's earlier guesses.
+func (s *Streamer) Prefetch(id gturbo.LayerID, experts []gturbo.ExpertID) {
+	l := &s.layers[id]
+	if s.openLayer(l) != nil {
+		return // the fetch that follows meets the same error and reports it
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !l.open || s.closed {
+		return
+	}
+	if s.opts.Mapped {
+		s.foresee(l, experts)
+		return
+	}
+	s.dropWishes(l)
+	l.foretold = append(l.foretold[:0], experts...)
+	for _, e := range experts {
+		if l.where[e] == none {
+			s.wishes = append(s.wishes, &read{layer: l, expert: e, slot: none, guess: true})
+		}
+	}
+	s.recruit()
+}
+
+// dropWishes forgets the guesses of l that have not started; nil means of all layers.
+func (s *Streamer) dropWishes(l *layer) {
+	before := len(s.wishes)
+	s.wishes = slices.DeleteFunc(s.wishes, func(r *read) bool { return l == nil || r.layer == l })
+	s.stats.GuessesDropped += int64(before - len(s.wishes))
+}
+
+// nextWish takes the first guess that can start: its expert is still absent, and a slot is free that no work reads
+// and whose expert was not guessed too.
+func (s *Streamer) nextWish() *read {
+	for len(s.wishes) > 0 {
+		r := s.wishes[0]
+		s.wishes = s.wishes[1:]
+		l := r.layer
+		at := s.victim(l, l.foretold)
+		if l.where[r.expert] != none || at == none || l.slots[at].busy() {
+			s.stats.GuessesDropped++
+			continue
+		}
+		s.assign(l, at, r)
+		l.slots[at].guessed = true
+		r.begun = true
+		s.guessing++
+		s.stats.Guesses++
+		return r
+	}
+	return nil
+}
