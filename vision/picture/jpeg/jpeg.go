@@ -51,6 +51,16 @@ type Header struct {
 	adobe int // transform of the Adobe segment, -1 without one
 }
 
+// WorkingBytes is the most that a Reader holds beside the file's bytes.
+func (h *Header) WorkingBytes() int64 {
+	var n int64
+	for _, c := range h.frame.components {
+		samples := int64(c.width+8*c.h) * int64(8*c.v) // of one band
+		n += 2*samples + 2*samples + int64(h.Width) + 4*int64(c.width)
+	}
+	return n
+}
+
 // frame is the content of a start-of-frame segment.
 type frame struct {
 	components []component

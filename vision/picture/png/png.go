@@ -68,6 +68,19 @@ const (
 	DisposePrevious = 2
 )
 
+// WorkingBytes is the most that decoding the still picture holds at once.
+func (h *Header) WorkingBytes() int64 {
+	rows := 4 * int64(h.Width) * int64(h.bitsPerPixel()) / 8
+	if !h.interlaced {
+		return rows
+	}
+	perPixel := int64(3)
+	if h.Alpha {
+		perPixel = 4
+	}
+	return rows + perPixel*int64(h.Width)*int64(h.Height)
+}
+
 // maxFrames bounds what the list of frames can take.
 const maxFrames = 4096
 

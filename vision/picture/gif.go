@@ -1,0 +1,282 @@
+package picture
+
+import (
+	"compress/lzw"
+	"encoding/binary"
+	"fmt"
+	"io"
+)
+
+// gifFile is what walking a GIF file found.
+type gifFile struct {
+	palette []byte // global, R G B
+	frames  []gifFrame
+}
+
+type gifFrame struct {
+	x, y, width, height int
+	palette             []byte
+	interlaced          bool
+	transparent         int // palette index, -1 for none
+	after               disposal
+	data                []byte // from the code size on
+}
+
+// maxGIFFrames bounds what the list of frames can take.
+const maxGIFFrames = 4096
+
+func inspectGIF(data []byte, h *Header) error {
+	w := &gifWalker{data: data, pos: 6}
+	screen, err := w.take(7)
+	if err != nil {
+		return err
+	}
+	h.Width, h.Height = int(binary.LittleEndian.Uint16(screen)), int(binary.LittleEndian.Uint16(screen[2:]))
+	f := &gifFile{}
+	if f.palette, err = w.colours(screen[4]); err != nil {
+		return err
+	}
+	for {
+		frame, err := w.nextFrame()
+		if err != nil {
+			return err
+		}
+		if frame == nil {
+			break
+		}
+		if frame.x+frame.width > h.Width || frame.y+frame.height > h.Height {
+			return fmt.Errorf("%w: frame %d of %dx%d at %d,%d in %dx%d", ErrDamaged, len(f.frames)+1, frame.width,
+				frame.height, frame.x, frame.y, h.Width, h.Height)
+		}
+		if frame.palette == nil {
+			frame.palette = f.palette
+		}
+		if len(f.frames) == maxGIFFrames {
+			return fmt.Errorf("%w: more than %d frames", ErrUnsupported, maxGIFFrames)
+		}
+		f.frames = append(f.frames, *frame)
+	}
+	if len(f.frames) == 0 {
+		return fmt.Errorf("%w: no frame", ErrTruncated)
+	}
+	h.Frames, h.parsed = len(f.frames), f
+	first := &f.frames[0]
+	h.Alpha = len(f.frames) > 1 || first.transparent >= 0 || first.width < h.Width || first.height < h.Height
+	h.working = canvasBytes(h)
+	return nil
+}
+
+// gifWalker steps over the blocks of a file without decompressing any.
+type gifWalker struct {
+	data []byte
+	pos  int
+	// from the graphic control block that precedes a frame
+	transparent int
+	after       disposal
+}
+
+func (w *gifWalker) take(n int) ([]byte, error) {
+	if len(w.data)-w.pos < n {
+		return nil, fmt.Errorf("%w: GIF ends at byte %d where %d bytes are due", ErrTruncated, len(w.data), n)
+	}
+	b := w.data[w.pos : w.pos+n]
+	w.pos += n
+	return b, nil
+}
+
+// colours reads the palette that flags announce, nil if they do not.
+func (w *gifWalker) colours(flags byte) ([]byte, error) {
+	if flags&0x80 == 0 {
+		return nil, nil
+	}
+	return w.take(3 << (flags&7 + 1))
+}
+
+// skipBlocks steps over data blocks up to the empty one.
+func (w *gifWalker) skipBlocks() error {
+	for {
+		n, err := w.take(1)
+		if err != nil || n[0] == 0 {
+			return err
+		}
+		if _, err := w.take(int(n[0])); err != nil {
+			return err
+		}
+	}
+}
+
+// nextFrame returns nil at the trailer.
+func (w *gifWalker) nextFrame() (*gifFrame, error) {
+	w.transparent, w.after = -1, keep
+	for {
+		kind, err := w.take(1)
+		if err != nil {
+			return nil, err
+		}
+		switch kind[0] {
+		case 0x3B:
+			return nil, nil
+		case 0x21:
+			err = w.extension()
+		case 0x2C:
+			return w.frame()
+		case 0: // stray block terminators occur
+		default:
+			return nil, fmt.Errorf("%w: GIF block %#02x at byte %d", ErrDamaged, kind[0], w.pos-1)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (w *gifWalker) extension() error {
+	label, err := w.take(1)
+	if err != nil {
+		return err
+	}
+	const graphicControl = 0xF9
+	if b := w.data[w.pos:]; label[0] == graphicControl && len(b) >= 5 && b[0] == 4 {
+		if b[1]&1 != 0 {
+			w.transparent = int(b[4])
+		}
+		switch b[1] >> 2 & 7 {
+		case 2:
+			w.after = wipe
+		case 3:
+			w.after = restore
+		}
+	}
+	return w.skipBlocks()
+}
+
+func (w *gifWalker) frame() (*gifFrame, error) {
+	b, err := w.take(9)
+	if err != nil {
+		return nil, err
+	}
+	at := func(i int) int { return int(binary.LittleEndian.Uint16(b[i:])) }
+	f := &gifFrame{x: at(0), y: at(2), width: at(4), height: at(6), interlaced: b[8]&0x40 != 0,
+		transparent: w.transparent, after: w.after}
+	if f.palette, err = w.colours(b[8]); err != nil {
+		return nil, err
+	}
+	start := w.pos
+	if _, err := w.take(1); err != nil {
+		return nil, err
+	}
+	if err := w.skipBlocks(); err != nil {
+		return nil, err
+	}
+	f.data = w.data[start:w.pos]
+	return f, nil
+}
+
+func openGIF(_ []byte, h *Header, frame int) (rows, error) {
+	f := h.parsed.(*gifFile)
+	return compose(h, frame, func(i int) (layer, error) {
+		g := &f.frames[i]
+		r, err := newGIFRows(g)
+		return layer{x: g.x, y: g.y, width: g.width, height: g.height, rows: r, over: true, after: g.after}, err
+	})
+}
+
+// gifRows yields the rows of one frame.
+type gifRows struct {
+	f       *gifFrame
+	packed  io.Reader
+	indices []byte // one row, or the whole frame if it is interlaced
+	y       int
+}
+
+func newGIFRows(f *gifFrame) (*gifRows, error) {
+	if size := f.data[0]; size < 2 || size > 8 {
+		return nil, fmt.Errorf("%w: GIF code size %d, expected 2 to 8", ErrDamaged, size)
+	}
+	if f.palette == nil {
+		return nil, fmt.Errorf("%w: GIF without a palette", ErrDamaged)
+	}
+	r := &gifRows{f: f, packed: lzw.NewReader(&gifBlocks{left: f.data[1:]}, lzw.LSB, int(f.data[0]))}
+	r.indices = make([]byte, f.width)
+	if f.interlaced {
+		r.indices = make([]byte, f.width*f.height)
+		return r, r.fill(r.indices)
+	}
+	return r, nil
+}
+
+func (r *gifRows) fill(dst []byte) error {
+	_, err := io.ReadFull(r.packed, dst)
+	switch {
+	case err == io.EOF || err == io.ErrUnexpectedEOF:
+		return fmt.Errorf("%w: GIF data ends in row %d of %d", ErrTruncated, r.y, r.f.height)
+	case err != nil:
+		return fmt.Errorf("%w: row %d: %v", ErrDamaged, r.y, err)
+	}
+	return nil
+}
+
+func (r *gifRows) ReadRow(rgb, alpha []byte) error {
+	row := r.indices
+	if r.f.interlaced {
+		row = row[storedRow(r.y, r.f.height)*r.f.width:][:r.f.width]
+	} else if err := r.fill(row); err != nil {
+		return err
+	}
+	r.y++
+	for x, v := range row {
+		px := rgb[3*x:][:3:3]
+		if at := 3 * int(v); at < len(r.f.palette) {
+			copy(px, r.f.palette[at:])
+		} else {
+			clear(px)
+		}
+		if int(v) == r.f.transparent {
+			alpha[x] = 0
+		}
+	}
+	return nil
+}
+
+// storedRow is where row y of an interlaced frame lies: first every eighth row, then those halfway, and so on.
+func storedRow(y, height int) int {
+	count := func(first, step int) int { return max(0, (height-first+step-1)/step) }
+	switch {
+	case y%8 == 0:
+		return y / 8
+	case y%8 == 4:
+		return count(0, 8) + y/8
+	case y%4 == 2:
+		return count(0, 8) + count(4, 8) + y/4
+	}
+	return count(0, 8) + count(4, 8) + count(2, 4) + y/2
+}
+
+// gifBlocks is the concatenation of data blocks.
+type gifBlocks struct{ left, now []byte }
+
+// ReadByte lets the decompressor read no further than it needs.
+func (b *gifBlocks) ReadByte() (byte, error) {
+	if len(b.now) == 0 {
+		n := int(b.left[0]) // inspection walked to the empty block
+		if n == 0 {
+			return 0, io.EOF
+		}
+		b.now, b.left = b.left[1:1+n], b.left[1+n:]
+	}
+	v := b.now[0]
+	b.now = b.now[1:]
+	return v, nil
+}
+
+func (b *gifBlocks) Read(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	v, err := b.ReadByte()
+	if err != nil {
+		return 0, err
+	}
+	p[0] = v
+	return 1, nil
+}
