@@ -70,7 +70,12 @@ func (v Value) Kind() Kind { return v.kind }
 func (v Value) IsNull() bool { return v.kind == KindNull }
 
 // Text returns the text of a string; ok is false for every other kind.
-func (v Value) Text() (s string, ok bool) { return v.text, v.kind == KindString }
+func (v Value) Text() (s string, ok bool) {
+	if v.kind != KindString {
+		return "", false
+	}
+	return v.text, true
+}
 
 // Items returns the elements of a list, nil for every other kind. The caller must not change them.
 func (v Value) Items() []Value { return v.items }
