@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fieldfare/fieldfare/core"
+	"github.com/fieldfare/fieldfare/text"
+)
+
+type chatFlags struct {
+	model    modelFlags
+	sampling samplingFlags
+	system   string
+	thinking bool
+	json     bool
+}
+
+func (a *app) chatCommand() *cobra.Command {
+	var f chatFlags
+	cmd := &cobra.Command{
+		Use:   "chat [PROMPT]",
+		Short: "Answer one prompt, or hold a conversation",
+		Long: `chat answers PROMPT and ends; "-" or a pipe takes the prompt from standard input. Without either it holds a
+conversation in the terminal.
+
+The answer goes to standard output, everything about it to standard error. Ctrl-C stops the answer, a second one
+the program.`,
+		Example: `  fieldfare chat "What is the capital of Peru?"
+  fieldfare chat --temperature 0 --json "Count from 1 to 5." | jq -r 'select(.type == "text").text'
+  git diff | fieldfare chat --system "Write a commit message for this change." -`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return misuse("chat takes one prompt, got %d: quote it", len(args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return a.chat(cmd.Context(), &f, args) },
+	}
+	f.model.add(cmd)
+	f.sampling.add(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&f.system, "system", "", "instructions that come before the conversation")
+	flags.BoolVar(&f.thinking, "thinking", false, "let the model think first; thoughts go to standard error")
+	flags.BoolVar(&f.json, "json", false, "write one JSON object for each event to standard output")
+	return cmd
+}
+
+func (a *app) chat(ctx context.Context, f *chatFlags, args []string) error {
+	generate, err := f.sampling.options()
+	if err != nil {
+		return err
+	}
+	prompt, oneShot, err := a.prompt(args)
+	if err != nil {
+		return err
+	}
+	if !oneShot && f.json {
+		return misuse("--json needs a prompt: a conversation in the terminal is for people")
+	}
+	rt, err := a.load(ctx, &f.model)
+	if err != nil {
+		return err
+	}
+	defer rt.Close()
+	session, err := rt.NewSession()
+	if err != nil {
+		return err
+	}
+	t := &talk{
+		app: a, rt: rt, session: session,
+		opts: core.AnswerOptions{Generate: generate, Stop: f.sampling.stop},
+		conv: text.Conversation{Thinking: f.thinking},
+		sink: a.newSink(f.json, f.model.quiet),
+	}
+	t.system(f.system)
+	if oneShot {
+		t.say(prompt)
+		return t.ask(ctx)
+	}
+	return a.converse(ctx, t)
+}
+
+// prompt returns what was asked on the command line or through a pipe; oneShot is false when a person should be
+// asked.
+func (a *app) prompt(args []string) (prompt string, oneShot bool, err error) {
+	if len(args) == 1 && args[0] != "-" {
+		prompt = args[0]
+	} else if len(args) == 0 && a.stdinTerminal {
+		return "", false, nil
+	} else {
+		data, err := io.ReadAll(a.stdin)
+		if err != nil {
+			return "", true, fmt.Errorf("read the prompt: %w", err)
+		}
+		prompt = strings.TrimRight(string(data), "\r\n")
+	}
+	if strings.TrimSpace(prompt) == "" {
+		return "", true, &misuseError{errNothingAsked}
+	}
+	return prompt, true, nil
+}
+
+func (a *app) newSink(asJSON, quiet bool) sink {
+	if asJSON {
+		return newJSONSink(a.stdout)
+	}
+	return &plainSink{app: a, bar: a.newBar(quiet), quiet: quiet}
+}
+
+// system puts instructions before the conversation.
+func (t *talk) system(s string) {
+	if s != "" {
+		t.conv.Messages = append(t.conv.Messages, text.Message{Role: text.RoleSystem, Content: text.Plain(s)})
+	}
+}
+
+// say adds what the user says.
+func (t *talk) say(s string) {
+	t.conv.Messages = append(t.conv.Messages, text.Message{Role: text.RoleUser, Content: text.Plain(s)})
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fieldfare/fieldfare/core"
+	"github.com/fieldfare/fieldfare/cpu"
+	"github.com/fieldfare/fieldfare/residency"
+)
+
+// modelFlags choose a model and how it is held in memory; every command that runs one has them.
+type modelFlags struct {
+	model        string
+	maxContext   int
+	slots        int
+	policy       string
+	prefillChunk int
+	kernels      string
+	threads      int
+	quiet        bool
+}
+
+func (f *modelFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&f.model, "model", "", "the .gturbo directory (default: the installed model, else the demo)")
+	flags.IntVar(&f.maxContext, "max-context", 0, "positions of the KV cache (default: 4096, or the model's limit)")
+	flags.IntVar(&f.slots, "expert-cache-slots", 0, "experts kept in memory per layer, 8 to 128 (default 16)")
+	flags.StringVar(&f.policy, "expert-cache-policy", "lfu", "which expert leaves memory first: lfu or lru")
+	flags.IntVar(&f.prefillChunk, "prefill-chunk-tokens", 0, "prompt tokens per pass, 1 to 1024 (default 128)")
+	flags.StringVar(&f.kernels, "cpu-kernels", "", "force a set of CPU kernels: "+kernelSets())
+	flags.IntVar(&f.threads, "threads", 0, "threads that compute (default: what the system grants)")
+	flags.BoolVar(&f.quiet, "quiet", false, "print nothing but the answer and errors")
+}
+
+func kernelSets() string {
+	text := ""
+	for i, name := range cpu.KernelSets() {
+		if i > 0 {
+			text += ", "
+		}
+		text += name
+	}
+	return text
+}
+
+// options turns the flags into core's options; nothing is opened yet.
+func (f *modelFlags) options() (core.Options, error) {
+	o := core.Options{
+		MaxContext:   f.maxContext,
+		PrefillChunk: f.prefillChunk,
+		Experts:      residency.Options{Slots: f.slots},
+	}
+	var problems []error
+	switch f.policy {
+	case residency.LFU.String():
+	case residency.LRU.String():
+		o.Experts.Policy = residency.LRU
+	default:
+		problems = append(problems, misuse("--expert-cache-policy is lfu or lru, not %q", f.policy))
+	}
+	if f.slots != 0 && (f.slots < 8 || f.slots > 128) {
+		problems = append(problems, misuse("--expert-cache-slots is 8 to 128, not %d", f.slots))
+	}
+	backend, err := cpu.New(cpu.Options{Threads: f.threads, Kernels: f.kernels})
+	if err != nil {
+		problems = append(problems, &misuseError{fmt.Errorf("CPU backend: %w", err)})
+	}
+	o.Backend = backend
+	if len(problems) == 0 {
+		problems = append(problems, o.Validate())
+	}
+	return o, errors.Join(problems...)
+}
+
+// load opens the model that the flags ask for.
+func (a *app) load(ctx context.Context, f *modelFlags) (*core.Runtime, error) {
+	opts, err := f.options()
+	if err != nil {
+		return nil, err
+	}
+	path, err := a.locate(ctx, f.model, f.quiet)
+	if err != nil {
+		return nil, err
+	}
+	bar := a.newBar(f.quiet)
+	opts.Open.Progress = func(done, total int64) { bar.bytes("checking the model", done, total) }
+	rt, err := core.Load(ctx, path, opts)
+	bar.clear()
+	if err != nil {
+		return nil, err
+	}
+	if _, notice := rt.Template(); notice != "" && !f.quiet {
+		fmt.Fprintln(a.stderr, "fieldfare: "+notice)
+	}
+	for _, x := range rt.Extensions() {
+		if x.Err != nil && !f.quiet {
+			fmt.Fprintf(a.stderr, "fieldfare: %v\n", x.Err)
+		}
+	}
+	return rt, nil
+}
