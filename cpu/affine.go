@@ -8,8 +8,8 @@ import (
 // groupSize is the number of weights that share a scale and a bias, along the input axis.
 const groupSize = 64
 
-// minScratch is the least scratch that kernels may count on: panels of unpacked weights and running sums.
-const minScratch = 16 << 10
+// minScratch is scratch for panels of unpacked weights and their running sums, whatever the width.
+const minScratch = 12 << 10
 
 // An affineCall asks for y[r, o] = sum_i w[o, i] * x[r, i] with w = scale*code + bias:
 //
@@ -34,7 +34,7 @@ type affineCall struct {
 func packedLen(in int) int { return in + (in/groupSize+7)&^7 }
 
 // scratchLen is what one worker needs for products with rows of in weights.
-func scratchLen(in int) int { return max(in, minScratch) }
+func scratchLen(in int) int { return max(in, minScratch+in/8) }
 
 // plainPack keeps the natural order.
 func plainPack(dst, x []float32, _ int) {

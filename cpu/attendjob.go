@@ -114,7 +114,7 @@ func (j *attendJob) mergeSegments(row, group int) {
 	for n := 1; n < segmentCount(lo, hi); n++ {
 		j.k.merge(total, j.partial(row, group, n), j.dh)
 	}
-	total.finish(j.queries(row, group), j.dh)
+	j.k.finish(j.queries(row, group), total, j.dh)
 }
 
 // wholeRow computes the segments of one row and group one after the other.
@@ -135,7 +135,7 @@ func (j *attendJob) wholeRow(worker, row, group int) {
 		j.k.attendRange(segment, q, j.dh, from, to, src, scratch)
 		j.k.merge(total, segment, j.dh)
 	}
-	total.finish(q, j.dh)
+	j.k.finish(q, total, j.dh)
 }
 
 // attendJobScratch is what one worker needs.

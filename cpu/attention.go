@@ -47,7 +47,7 @@ func plainValues(a attentionCall) {
 	for j := range a.n {
 		widenKV(value, a.kv[j*a.stride:], a.typ)
 		for h := range a.nq {
-			plainAddScaled(a.q[h*a.dh:][:a.dh], a.p[h*a.ldp+j], value)
+			plainCombine(a.q[h*a.dh:][:a.dh], 1, a.p[h*a.ldp+j], value)
 		}
 	}
 }
@@ -81,24 +81,16 @@ func (k *kernelSet) merge(p, b partial, dh int) {
 	for h := range p.peak {
 		peak := max(p.peak[h], b.peak[h])
 		keep, add := expf(p.peak[h]-peak), expf(b.peak[h]-peak)
-		o := p.o[h*dh:][:dh]
-		if keep != 1 {
-			for i := range o {
-				o[i] *= keep
-			}
-		}
-		k.addScaled(o, add, b.o[h*dh:][:dh])
+		k.combine(p.o[h*dh:][:dh], keep, add, b.o[h*dh:][:dh])
 		p.peak[h] = peak
 		p.sum[h] = float32(p.sum[h]*keep) + float32(b.sum[h]*add)
 	}
 }
 
 // finish divides by the sums: the softmax.
-func (p partial) finish(dst []float32, dh int) {
+func (k *kernelSet) finish(dst []float32, p partial, dh int) {
 	for h, sum := range p.sum {
-		for i, v := range p.o[h*dh:][:dh] {
-			dst[h*dh+i] = v / sum
-		}
+		k.scaleNorm(dst[h*dh:][:dh], p.o[h*dh:][:dh], 1/sum, nil)
 	}
 }
 
@@ -124,7 +116,7 @@ func (k *kernelSet) attendBlock(dst partial, q []float32, dh, lo, hi int, src ke
 	})
 	for h := range nq {
 		s := scores[h*keyBlock:][:hi-lo]
-		dst.peak[h] = maxOf(s)
+		dst.peak[h] = k.maximum(s)
 		dst.sum[h] = k.expSum(s, dst.peak[h])
 	}
 	clear(dst.o)
@@ -154,11 +146,3 @@ func (k *kernelSet) attendRange(dst partial, q []float32, dh, lo, hi int, src ke
 }
 
 func attendScratch(nq, dh int) int { return nq*keyBlock + partialLen(nq, dh) }
-
-func maxOf(s []float32) float32 {
-	m := s[0]
-	for _, v := range s[1:] {
-		m = max(m, v)
-	}
-	return m
-}

@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/fieldfare/fieldfare/core"
@@ -110,15 +111,18 @@ func TestExpSumEqualsExponentials(t *testing.T) {
 	})
 }
 
-func TestAddScaledAdds(t *testing.T) {
+func TestCombineAndMaximum(t *testing.T) {
 	eachSet(t, func(t *testing.T, k *kernelSet) {
 		for _, n := range lengths {
 			r := seeded(sized("add ", n))
 			x, y := randomFloats(r, n, 1), randomFloats(r, n, 1)
 			got := append([]float32(nil), y...)
-			k.addScaled(got, -0.75, x)
+			k.combine(got, 0.5, -0.75, x)
 			for i := range x {
-				wantNear(t, "sum", got[i], float64(y[i])-0.75*float64(x[i]), 1+math.Abs(float64(y[i])), tolerance["norm"])
+				wantNear(t, "sum", got[i], 0.5*float64(y[i])-0.75*float64(x[i]), 1+math.Abs(float64(y[i])), tolerance["norm"])
+			}
+			if got, want := k.maximum(x), slices.Max(x); got != want {
+				t.Fatalf("maximum of %d is %g, want %g", n, got, want)
 			}
 		}
 	})

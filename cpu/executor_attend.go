@@ -158,5 +158,5 @@ func (e *executor) addAttention(_, row int) {
 	d := e.w.Config.Hidden
 	out := e.out[row*d:][:d]
 	e.k.norm(out, out, e.at.layer.PostAttentionNorm, e.w.Config.RMSNormEps)
-	e.k.addScaled(e.residualRow(e.at.base+row), 1, out)
+	e.k.combine(e.residualRow(e.at.base+row), 1, 1, out)
 }

@@ -144,13 +144,13 @@ func (e *executor) joinBranches(worker, row int) {
 	clear(sum)
 	for rank := range c.TopK {
 		pick := core.Pick{Row: int32(row), Rank: int32(rank)}
-		e.k.addScaled(sum, e.expertWeight[row*c.TopK+rank], e.routedRow(pick))
+		e.k.combine(sum, 1, e.expertWeight[row*c.TopK+rank], e.routedRow(pick))
 	}
 	e.k.norm(sum, sum, l.PostRoutedNorm, c.RMSNormEps)
-	e.k.addScaled(sum, 1, e.shared[row*c.Hidden:][:c.Hidden])
+	e.k.combine(sum, 1, 1, e.shared[row*c.Hidden:][:c.Hidden])
 	e.k.norm(sum, sum, l.PostFFNNorm, c.RMSNormEps)
 	x := e.residualRow(row)
-	e.k.addScaled(x, 1, sum)
+	e.k.combine(x, 1, 1, sum)
 	for i := range x {
 		x[i] *= l.Scalar
 	}

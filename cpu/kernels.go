@@ -30,8 +30,10 @@ type kernelSet struct {
 	geglu func(gate, up []float32)
 	// softcap replaces x by limit*tanh(x/limit): head.go.
 	softcap func(x []float32, limit float32)
-	// addScaled adds a*x to dst: vector.go.
-	addScaled func(dst []float32, a float32, x []float32)
+	// combine replaces dst by a*dst + b*x: vector.go.
+	combine func(dst []float32, a, b float32, x []float32)
+	// maximum returns the largest of x, which is not empty: vector.go.
+	maximum func(x []float32) float32
 }
 
 // plainKernels is the definition in Go, for every machine.
@@ -48,7 +50,8 @@ var plainKernels = &kernelSet{
 	scaleNorm:  plainScaleNorm,
 	geglu:      plainGEGLU,
 	softcap:    plainSoftcap,
-	addScaled:  plainAddScaled,
+	combine:    plainCombine,
+	maximum:    plainMaximum,
 }
 
 // kernelSets holds what this build and this machine can run, fastest first.

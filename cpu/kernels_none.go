@@ -1,3 +1,5 @@
+//go:build noasm || !amd64
+
 package cpu
 
 // machineKernels has nothing to offer here: the plain set is the only one.

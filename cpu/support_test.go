@@ -100,17 +100,6 @@ func weight(w core.Affine, o, i int) float64 {
 	return float64(vectorAt(w.Scales, g))*float64(code) + float64(vectorAt(w.Biases, g))
 }
 
-func dequantize(w core.Affine) [][]float64 {
-	rows := make([][]float64, w.Out)
-	for o := range rows {
-		rows[o] = make([]float64, w.In)
-		for i := range rows[o] {
-			rows[o][i] = weight(w, o, i)
-		}
-	}
-	return rows
-}
-
 // wantNear fails when got is further than tol*magnitude from want.
 func wantNear(t *testing.T, what string, got float32, want, magnitude, tol float64) {
 	t.Helper()

@@ -34,5 +34,5 @@ func (j *towerAttendJob) task(worker, index int) {
 	total := partialAt(scratch, nq, dh)
 	t.k.attendRange(total, q, dh, 0, t.patches, keySource{layer: &layer, typ: core.KVFloat32},
 		scratch[partialLen(nq, dh):])
-	total.finish(q, dh)
+	t.k.finish(q, total, dh)
 }

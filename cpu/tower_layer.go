@@ -73,7 +73,7 @@ func (t *tower) addAttention(_, row int) {
 	x := t.hiddenRow(t.at.base + row)
 	out := t.blockRow(t.out, row)
 	t.k.norm(out, out, t.at.layer.PostAttentionNorm, t.cfg.RMSNormEps)
-	t.k.addScaled(x, 1, out)
+	t.k.combine(x, 1, 1, out)
 	t.k.norm(t.blockRow(t.normed, row), x, t.at.layer.PreFFNNorm, t.cfg.RMSNormEps)
 }
 
@@ -85,5 +85,5 @@ func (t *tower) activate(_, row int) {
 func (t *tower) addFFN(_, row int) {
 	out := t.blockRow(t.out, row)
 	t.k.norm(out, out, t.at.layer.PostFFNNorm, t.cfg.RMSNormEps)
-	t.k.addScaled(t.hiddenRow(t.at.base+row), 1, out)
+	t.k.combine(t.hiddenRow(t.at.base+row), 1, 1, out)
 }

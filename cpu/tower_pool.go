@@ -25,7 +25,7 @@ func (t *tower) poolSquare(_, n int) {
 	left, top := n%perRow*c.Pool, n/perRow*c.Pool
 	for y := top; y < top+c.Pool; y++ {
 		for x := left; x < left+c.Pool; x++ {
-			t.k.addScaled(out, 1, t.hiddenRow(y*t.gridW+x))
+			t.k.combine(out, 1, 1, t.hiddenRow(y*t.gridW+x))
 		}
 	}
 	area, root := float32(c.Pool*c.Pool), float32(math.Sqrt(float64(c.Hidden)))

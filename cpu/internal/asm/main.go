@@ -1,0 +1,111 @@
+// Command asm writes the amd64 assembly of package cpu. It is a module of its own so that the generator's library is
+// no dependency of the program. Run it through go generate in package cpu; the output is committed.
+//
+// One function generates each kernel. Registers are virtual: avo allocates them. Operands stand in Go's assembly order,
+// sources before destination.
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+func main() {
+	ConstraintExpr("amd64,!noasm")
+	gemv(4)
+	gemv(8)
+	unpack(4)
+	unpack(8)
+	biasDots()
+	for n := 1; n <= 3; n++ {
+		affineTile(n)
+		denseTile(n)
+	}
+	finish()
+	pack4()
+	widen()
+	for _, half := range []bool{true, false} {
+		scores(2, half)
+		scores(1, half)
+		for _, t := range [][2]int{{4, 3}, {4, 2}, {4, 1}, {2, 4}, {2, 1}, {1, 4}, {1, 1}} {
+			values(t[0], t[1], half)
+		}
+	}
+	expSum()
+	geglu()
+	softcap()
+	sumSquares()
+	scaleNorm(true)
+	scaleNorm(false)
+	combine()
+	half()
+	maximum()
+	Generate()
+}
+
+// lane is the bytes of a register of eight float32.
+const lane = 32
+
+// kernel begins an assembly function. Its arguments stay where they are: none escapes.
+func kernel(name, signature string, doc ...string) {
+	TEXT(name, NOSPLIT, signature)
+	Pragma("noescape")
+	Doc(doc...)
+}
+
+// ptr loads a pointer or integer parameter.
+func ptr(name string) reg.Register { return Load(Param(name), GP64()) }
+
+// times runs body count times: count is consumed. Nothing runs when count is zero.
+func times(label string, count reg.Register, body func()) {
+	TESTQ(count, count)
+	JZ(LabelRef(label + "_done"))
+	Label(label)
+	body()
+	DECQ(count)
+	JNZ(LabelRef(label))
+	Label(label + "_done")
+}
+
+// advance moves a pointer on by some bytes.
+func advance(pointer reg.Register, bytes int) { ADDQ(U32(bytes), pointer) }
+
+// sum8 leaves the sum of y's lanes in the first lane of the result: halves first, then pairs, then both pairs. finish
+// sums in the same order.
+func sum8(y reg.VecVirtual) reg.VecVirtual {
+	t := XMM()
+	VEXTRACTF128(Imm(1), y, t)
+	VADDPS(y.AsX(), t, t)
+	VHADDPS(t, t, t)
+	VHADDPS(t, t, t)
+	return t
+}
+
+// sum8x4 leaves the four sums in the lanes of the result.
+func sum8x4(y [4]reg.VecVirtual) reg.VecVirtual {
+	var t [4]reg.VecVirtual
+	for i := range y {
+		t[i] = XMM()
+		VEXTRACTF128(Imm(1), y[i], t[i])
+		VADDPS(y[i].AsX(), t[i], t[i])
+	}
+	VHADDPS(t[1], t[0], t[0])
+	VHADDPS(t[3], t[2], t[2])
+	VHADDPS(t[2], t[0], t[0])
+	return t[0]
+}
+
+func zero() reg.VecVirtual {
+	y := YMM()
+	VXORPS(y, y, y)
+	return y
+}
+
+// widenBF16 reads eight bfloat16.
+func widenBF16(m Mem) reg.VecVirtual {
+	y := YMM()
+	VPMOVZXWD(m, y)
+	VPSLLD(Imm(16), y, y)
+	return y
+}
