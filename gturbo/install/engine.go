@@ -123,9 +123,10 @@ func (e *engine) each(ctx context.Context, n int, work func(ctx context.Context,
 	next := make(chan int)
 	for range min(e.workers, n) {
 		wg.Go(func() {
-			buf := make([]byte, tileBytes)
+			tile := tiles.Get().(*[tileBytes]byte)
+			defer tiles.Put(tile)
 			for i := range next {
-				if err := work(ctx, i, buf); err != nil {
+				if err := work(ctx, i, tile[:]); err != nil {
 					cancel(err)
 				}
 			}
@@ -146,6 +147,9 @@ feed:
 	wg.Wait()
 	return context.Cause(ctx)
 }
+
+// tiles are the buffers that payload passes through, one per worker.
+var tiles = sync.Pool{New: func() any { return new([tileBytes]byte) }}
 
 // readExactly fills p from f at off. A file that ends early wraps ErrDamaged.
 func readExactly(f io.ReaderAt, p []byte, off int64) error {

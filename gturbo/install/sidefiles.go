@@ -19,10 +19,11 @@ func (e *engine) copySideFiles(ctx context.Context) error {
 	if e.saved.SideFiles == nil {
 		e.saved.SideFiles = map[string]gturbo.FileRecord{}
 	}
-	buf := make([]byte, tileBytes)
+	tile := tiles.Get().(*[tileBytes]byte)
+	defer tiles.Put(tile)
 	for i := range e.art.Side {
 		side := &e.art.Side[i]
-		if err := e.copySideFile(ctx, side, buf); err != nil {
+		if err := e.copySideFile(ctx, side, tile[:]); err != nil {
 			return fmt.Errorf("copy %s: %w", side.Name, err)
 		}
 	}
