@@ -27,7 +27,7 @@ type memFS struct {
 
 	calls  int
 	before func(call int, op, name string) error // fails the call; errPartial lets half of a write through
-	lying  bool                                   // Sync and SyncDir only say that they have
+	lying  bool                                  // Sync and SyncDir only say that they have
 	log    *[]string
 
 	noExchange bool
