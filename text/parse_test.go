@@ -229,6 +229,31 @@ func TestParserFinishReasons(t *testing.T) {
 	}
 }
 
+func TestCallErrorSaysWhatAndWhy(t *testing.T) {
+	p, err := NewParser(chatTokenizer(t), ParserOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range chatTokenizer(t).EncodeSpecial("<|tool_call>call:rm{}") {
+		p.Push(id)
+	}
+	events := p.Close(false)
+	if len(events) != 2 || events[0].Err == nil {
+		t.Fatalf("events %+v", events)
+	}
+	want := `tool call "<|tool_call>call:rm{}": tool is not declared: "rm"`
+	if got := events[0].Err; got.Error() != want || got.Name != "rm" {
+		t.Errorf("got %q of %q, want %q", got, got.Name, want)
+	}
+}
+
+// TestParserNeedsTheMarkers: a vocabulary without them is not one of this model.
+func TestParserNeedsTheMarkers(t *testing.T) {
+	if p, err := NewParser(&Tokenizer{}, ParserOptions{}); !errors.Is(err, ErrMissingToken) {
+		t.Errorf("got %v, %v", p, err)
+	}
+}
+
 // TestParserStreamsArguments: the arguments do not wait for the call to end.
 func TestParserStreamsArguments(t *testing.T) {
 	tok := chatTokenizer(t)

@@ -37,7 +37,8 @@ func (t Template) String() string {
 // gets the newest form, and notice says so in one sentence; otherwise notice is empty.
 func TemplateFor(jinja []byte) (t Template, notice string) {
 	if len(jinja) == 0 {
-		return newestTemplate, fmt.Sprintf("the model has no chat template; using %v, the newest form known", newestTemplate)
+		notice = fmt.Sprintf("the model has no chat template; using %v, the newest form known", newestTemplate)
+		return newestTemplate, notice
 	}
 	sum := sha256.Sum256(jinja)
 	digest := hex.EncodeToString(sum[:])

@@ -31,7 +31,9 @@ func (r *schemaReader) anyOf(variants []Value, path string, depth int) schemaSha
 
 // either returns a shape that allows what a allows and what b allows.
 func (r *schemaReader) either(a, b schemaShape, path string) schemaShape {
-	out := schemaShape{kind: a.kind, nullable: a.nullable || b.nullable, description: firstOf(a.description, b.description)}
+	out := schemaShape{
+		kind: a.kind, nullable: a.nullable || b.nullable, description: firstOf(a.description, b.description),
+	}
 	switch {
 	case a.kind == b.kind:
 	case isNumeric(a.kind) && isNumeric(b.kind):
@@ -53,14 +55,16 @@ func (r *schemaReader) either(a, b schemaShape, path string) schemaShape {
 	if a.kind == "object" {
 		r.note(path, "variants of an object are shown as one with the properties of all")
 		out.properties = r.uniteProperties(a.properties, b.properties, path, r.either)
-		out.required = slices.DeleteFunc(slices.Clone(a.required), func(s string) bool { return !slices.Contains(b.required, s) })
+		out.required = inBoth(a.required, b.required)
 	}
 	return out
 }
 
 // both returns a shape for what a and b allow together, or looser.
 func (r *schemaReader) both(a, b schemaShape, path string) schemaShape {
-	out := schemaShape{kind: a.kind, nullable: a.nullable || b.nullable, description: firstOf(a.description, b.description)}
+	out := schemaShape{
+		kind: a.kind, nullable: a.nullable || b.nullable, description: firstOf(a.description, b.description),
+	}
 	switch {
 	case a.kind == "" || isNumeric(a.kind) && b.kind == "integer":
 		out.kind = b.kind
@@ -103,10 +107,13 @@ func unite(a, b []string) []string {
 	return out
 }
 
+func inBoth(a, b []string) []string {
+	return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return !slices.Contains(b, s) })
+}
+
 // bothEnums keeps what is in a and b. Without anything in common nothing would be allowed; a is looser.
 func bothEnums(a, b []string) []string {
-	common := slices.DeleteFunc(slices.Clone(a), func(s string) bool { return !slices.Contains(b, s) })
-	switch {
+	switch common := inBoth(a, b); {
 	case len(common) > 0:
 		return common
 	case len(a) > 0:
