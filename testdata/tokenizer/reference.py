@@ -7,7 +7,8 @@
 The goldens hold short cases in full. Longer ones (seeded strings, the whole vocabulary, single lines of a megabyte)
 are made from the same generator here and in the test, and only digests of their ids are kept.
 
-bench encodes the texts of BenchmarkEncode, each as often as fits in two seconds, and prints the best time. For one core:
+bench encodes the texts of BenchmarkEncode, each as often as fits in two seconds, and prints the best time. For one
+core:
 
     TOKENIZERS_PARALLELISM=false taskset -c 0 python3 reference.py bench TOKENIZER.json ../../LICENSE
 """
@@ -84,24 +85,34 @@ MARKERS = ["<bos>", "<eos>", "<pad>", "<unk>", "<mask>", "<|turn>", "<turn|>", "
 
 # What the seeded strings are made of.
 ATOMS = MARKERS + [
-    "<", "|", ">", "<|", "|>", "<bo", "s>", "<|turn", "<0x", "<h1>", "</h1>", "<table>", "<tr>", "</td>", "<br>", "<bos", "<<bos>",
-    " ", " ", " ", "  ", "   ", "\n", "\n", "\n\n", "\n\n\n", "\n" * 31, "\n" * 40, "\t", "\t\t", " \n", "\r\n", "\u2581", "\u2581\u2581",
-    " " * 16, " " * 33, "\u00a0", "\u3000", "\u200b", "\u200d", "\ufeff", "\ufffd", "\x00", "\x1c", "\x7f", "\u0085", "\u2028",
-    "the", " the", "The", " quick", "ing", "er", " a", "a", "I", "'s", "n't", " Hello", "Hello", "user", "model", "thought", " un", "believ",
-    "able", "zzz", "qx", "Straße", "naïve", "café", "e\u0301", "o\u0308\u0323", "\u0301", "ﬁ", "Å", "\u212b", "ß", "İ",
-    "0", "1", "42", "1999", "3.14", "-7", "0x1F", "1e-5", ".", ",", "!", "?", "...", "…", ";", ":", "-", "—", "–", "(", ")", "[", "]", "{",
-    "}", "\"", "'", "“", "”", "`", "```", "/", "\\", "//", "/*", "*/", "#", "$", "%", "^", "&", "*", "**", "_", "__", "+", "=", "==", "=>", "~",
+    "<", "|", ">", "<|", "|>", "<bo", "s>", "<|turn", "<0x", "<h1>", "</h1>", "<table>", "<tr>", "</td>",
+    "<br>", "<bos", "<<bos>",
+    " ", " ", " ", "  ", "   ", "\n", "\n", "\n\n", "\n\n\n", "\n" * 31, "\n" * 40, "\t", "\t\t", " \n", "\r\n",
+    "\u2581", "\u2581\u2581",
+    " " * 16, " " * 33, "\u00a0", "\u3000", "\u200b", "\u200d", "\ufeff", "\ufffd", "\x00", "\x1c", "\x7f",
+    "\u0085", "\u2028",
+    "the", " the", "The", " quick", "ing", "er", " a", "a", "I", "'s", "n't", " Hello", "Hello", "user",
+    "model", "thought", " un", "believ",
+    "able", "zzz", "qx", "Straße", "naïve", "café", "e\u0301", "o\u0308\u0323", "\u0301", "ﬁ", "Å", "\u212b",
+    "ß", "İ",
+    "0", "1", "42", "1999", "3.14", "-7", "0x1F", "1e-5", ".", ",", "!", "?", "...", "…", ";", ":", "-", "—",
+    "–", "(", ")", "[", "]", "{",
+    "}", "\"", "'", "“", "”", "`", "```", "/", "\\", "//", "/*", "*/", "#", "$", "%", "^", "&", "*", "**", "_",
+    "__", "+", "=", "==", "=>", "~",
     "func ", "return", "if (", "){", "};", "->", "::", "<!--", "-->", "http://", "www.", ".com", "@",
-    "渡", "渡轮", "七点", "の", "フェリー", "안개", "이", "नाव", "है", "เรือ", "المعبر", "ערב", "паром", " Туман", "ώ", "ጀ", "ბ", "𠮷", "𝔘", "𓀀", "ᚠ",
+    "渡", "渡轮", "七点", "の", "フェリー", "안개", "이", "नाव", "है", "เรือ", "المعبر", "ערב", "паром", " Туман", "ώ", "ጀ",
+    "ბ", "𠮷", "𝔘", "𓀀", "ᚠ",
     "🙂", "😀😀", "👩\u200d👩\u200d👧", "🏳\ufe0f\u200d🌈", "🇮🇸", "👍🏽", "☃\ufe0f", "♥", "€", "°", "½", "²", "™",
 ]
 
 RANGES = [(0, 0x7f), (0x80, 0x24f), (0x300, 0x36f), (0x370, 0x5ff), (0x900, 0xdff), (0x2000, 0x27bf), (0x3040, 0x30ff),
           (0x4e00, 0x9fff), (0xac00, 0xd7a3), (0xe000, 0xffff), (0x10000, 0x1ffff), (0x20000, 0x10ffff)]
 
-INVALID = [b"\xff", b"a\x80b", b"\xc3", b"\xc3(", b"\xe2\x82", b"\xe2\x82A", b"\xe2\x28\xa1", b"\xf0\x9f\x99", b"\xf0\x9f\x99 ok",
-           b"\xf0\x9f\x99\x82\xf0\x9f", b"\xed\xa0\x80", b"\xc0\xaf", b"\xf5\x80\x80\x80", b"\xf4\x90\x80\x80", b"\xe0\x80\x80",
-           b"\xfe\xfe\xff\xff", b"caf\xe9 na\xefve", b"\x80\x80\x80", b"x\xf0\x80\x80\x80y", b"\xe2\x96\xff\xe2\x96\x81"]
+INVALID = [b"\xff", b"a\x80b", b"\xc3", b"\xc3(", b"\xe2\x82", b"\xe2\x82A", b"\xe2\x28\xa1", b"\xf0\x9f\x99",
+           b"\xf0\x9f\x99 ok", b"\xf0\x9f\x99\x82\xf0\x9f", b"\xed\xa0\x80", b"\xc0\xaf", b"\xf5\x80\x80\x80",
+           b"\xf4\x90\x80\x80", b"\xe0\x80\x80",
+           b"\xfe\xfe\xff\xff", b"caf\xe9 na\xefve", b"\x80\x80\x80", b"x\xf0\x80\x80\x80y",
+           b"\xe2\x96\xff\xe2\x96\x81"]
 
 
 def cases():
@@ -124,7 +135,9 @@ def cases():
         yield name, text
     yield "all languages", " ".join(t for _, t in LANGUAGES)
     yield "emoji", "🙂 👩\u200d👩\u200d👧\u200d👦 🏳\ufe0f\u200d🌈 🇮🇸🇳🇴 👍🏽👍🏿 ☃\ufe0f❤\ufe0f 🫠🪿 1\ufe0f\u20e3"
-    yield "combining marks", "e\u0301 o\u0308\u0323 Z\u0351\u036b\u0343a\u0334\u0321lg\u0347\u0300o \u0301 n\u0303 \u00f1 \u1e69 s\u0323\u0307"
+    yield "combining marks", (
+        "e\u0301 o\u0308\u0323 Z\u0351\u036b\u0343a\u0334\u0321lg\u0347\u0300o"
+        " \u0301 n\u0303 \u00f1 \u1e69 s\u0323\u0307")
     yield "control characters", "".join(map(chr, range(32))) + "\x7f\x80\x9f\u2028\u2029\ufeff\ufffe\uffff"
     yield "half typed markers", "<bos <|turn <turn| turn|> <|\"| <0x4 <unused <|tool_call>>"
     for m in MARKERS:
