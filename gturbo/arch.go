@@ -131,8 +131,8 @@ func (a *Arch) check() error {
 	return nil
 }
 
-// CheckEqual returns nil when other is the same architecture, else an error that wraps ErrArch and names the first field
-// that differs, its value here and its value in other.
+// CheckEqual returns nil when other is the same architecture, else an error that wraps ErrArch and names the first
+// field that differs, its value here and its value in other.
 func (a *Arch) CheckEqual(other *Arch) error {
 	differ := func(name string, want, got any) error {
 		return fmt.Errorf("%s: expected %v, found %v: %w", name, want, got, ErrArch)

@@ -18,8 +18,10 @@ func TestCanonicalSpelling(t *testing.T) {
 		name, want string
 		value      any
 	}{
-		{"numbers", "[\n  30,\n  1000000,\n  0.25,\n  -3,\n  1e-06,\n  0\n]", []float64{30, 1000000, 0.25, -3, 1e-6, 0}},
-		{"large and odd numbers", "[\n  9007199254740991,\n  1e+300,\n  3.0000000000000004\n]", []float64{1<<53 - 1, 1e300, 3.0000000000000004}},
+		{"numbers", "[\n  30,\n  1000000,\n  0.25,\n  -3,\n  1e-06,\n  0\n]",
+			[]float64{30, 1000000, 0.25, -3, 1e-6, 0}},
+		{"large and odd numbers", "[\n  9007199254740991,\n  1e+300,\n  3.0000000000000004\n]",
+			[]float64{1<<53 - 1, 1e300, 3.0000000000000004}},
 		{"the largest unsigned integer", "18446744073709551615", uint64(math.MaxUint64)},
 		{"slashes and other scripts are not escaped", `"a/b é 日本"`, "a/b é 日本"},
 		{"control characters", `"\b\t\n\u000b\f\r\u0000\u001f"`, "\b\t\n\v\f\r\x00\x1f"},
@@ -87,7 +89,8 @@ func TestCanonicalRefusals(t *testing.T) {
 		t.Errorf("a key that is not UTF-8: %v", err)
 	}
 	for name, v := range map[string]any{
-		"nil": nil, "a nil pointer": (*int)(nil), "a channel": make(chan int), "a field without a name": struct{ X int }{},
+		"nil": nil, "a nil pointer": (*int)(nil), "a channel": make(chan int),
+		"a field without a name": struct{ X int }{},
 	} {
 		func() {
 			defer func() {

@@ -78,7 +78,7 @@ var (
 
 	ErrTurboQuantKV = rule(ErrUnsupported, "quantized KV cache")
 	ErrQuantMissing = rule(ErrCorrupt, "no quantization recorded")
-	ErrQuantScheme  = rule(ErrUnsupported, "quantization other than affine, group 64, bf16, at the bits this program reads")
+	ErrQuantScheme  = rule(ErrUnsupported, "quantization other than affine, group 64, bf16, of the bits we read")
 )
 
 // Receipt. The texts are those that tools of this format's family look for.

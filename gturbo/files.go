@@ -37,7 +37,9 @@ func openListed(root *Root, name string, want FileRecord) (*os.File, *Damage) {
 
 // hashListed hashes the open file f of that name and compares it with the manifest. The error is only ever the
 // context's.
-func hashListed(ctx context.Context, f *os.File, name string, want FileRecord, progress func(n int64)) (*Damage, error) {
+func hashListed(
+	ctx context.Context, f *os.File, name string, want FileRecord, progress func(n int64),
+) (*Damage, error) {
 	d := &Damage{File: name, Hi: int64(want.Size), Want: want, GotSize: int64(want.Size)}
 	got, err := SHA256At(ctx, f, int64(want.Size), progress)
 	if err != nil {

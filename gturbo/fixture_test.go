@@ -26,27 +26,30 @@ func TestFixturesOfTheOriginalWriterRoundTripByteForByte(t *testing.T) {
 		name, digest string
 		reencode     func([]byte) ([]byte, error)
 	}{
-		{"manifest.json", "f0c4d01ac7f1747416a0274dd26bb585e2e43ae294b02a8daf272e7129d46dce", func(data []byte) ([]byte, error) {
-			m, err := DecodeManifest(data)
-			if err != nil {
-				return nil, err
-			}
-			return m.Encode()
-		}},
-		{"layout.json", "acf57a355128d1d8afb1d09b75dc1aa7fef98687871b1ff9f738dd511cb6e341", func(data []byte) ([]byte, error) {
-			l, err := DecodeLayout(data)
-			if err != nil {
-				return nil, err
-			}
-			return l.Encode()
-		}},
-		{"resident-index.bin", "aa705246112c17d4b60422a2705bda53e96553f7ff96e09b00e6fbb5a4ffa594", func(data []byte) ([]byte, error) {
-			x, err := ReadIndex(bytes.NewReader(data), int64(len(data)))
-			if err != nil {
-				return nil, err
-			}
-			return x.Encode()
-		}},
+		{"manifest.json", "f0c4d01ac7f1747416a0274dd26bb585e2e43ae294b02a8daf272e7129d46dce",
+			func(data []byte) ([]byte, error) {
+				m, err := DecodeManifest(data)
+				if err != nil {
+					return nil, err
+				}
+				return m.Encode()
+			}},
+		{"layout.json", "acf57a355128d1d8afb1d09b75dc1aa7fef98687871b1ff9f738dd511cb6e341",
+			func(data []byte) ([]byte, error) {
+				l, err := DecodeLayout(data)
+				if err != nil {
+					return nil, err
+				}
+				return l.Encode()
+			}},
+		{"resident-index.bin", "aa705246112c17d4b60422a2705bda53e96553f7ff96e09b00e6fbb5a4ffa594",
+			func(data []byte) ([]byte, error) {
+				x, err := ReadIndex(bytes.NewReader(data), int64(len(data)))
+				if err != nil {
+					return nil, err
+				}
+				return x.Encode()
+			}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			data := fixture(t, c.name)
@@ -88,7 +91,8 @@ func TestPinnedModelHasItsKnownNumbers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := SHA256(layout); len(layout) != 8450186 || got != "1fc209dfda8c3f50e26ff8add469aa50fff497a41ba4dca19960e60a60d31593" {
+	got := SHA256(layout)
+	if len(layout) != 8450186 || got != "1fc209dfda8c3f50e26ff8add469aa50fff497a41ba4dca19960e60a60d31593" {
 		t.Errorf("layout: %d bytes, digest %s", len(layout), got)
 	}
 	l, err := DecodeLayout(layout)

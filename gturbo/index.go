@@ -82,7 +82,8 @@ func PlanIndex(entries []Entry) (*Index, error) {
 // Encode writes the IndexSize bytes of the head and checks them with the reader's own rules.
 func (x *Index) Encode() ([]byte, error) {
 	if x.IndexSize > MaxIndexSize {
-		return nil, fmt.Errorf("encode resident index: %d bytes, metadata cap %d: %w", x.IndexSize, MaxIndexSize, ErrMetadataCap)
+		return nil, fmt.Errorf("encode resident index: %d bytes, metadata cap %d: %w",
+			x.IndexSize, MaxIndexSize, ErrMetadataCap)
 	}
 	need := uint64(indexHeaderSize) + indexEntrySize*uint64(len(x.Entries))
 	for i := range x.Entries {

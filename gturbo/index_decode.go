@@ -32,7 +32,8 @@ func DecodeIndex(data []byte) (*Index, error) {
 		return nil, fmt.Errorf("resident index: %d entries in %d bytes: %w", count, indexSize, ErrIndexTable)
 	}
 	if end, ok := add(indexSize, x.ResidentSize); !ok || end > maxFileSize {
-		return nil, fmt.Errorf("resident index: %d bytes and a payload of %d: %w", indexSize, x.ResidentSize, ErrIndexResident)
+		return nil, fmt.Errorf("resident index: %d bytes and a payload of %d: %w",
+			indexSize, x.ResidentSize, ErrIndexResident)
 	}
 	if err := x.decodeEntries(data[:indexSize], int(count), int(table)); err != nil {
 		return nil, fmt.Errorf("resident index: %w", err)

@@ -13,7 +13,8 @@ import (
 // companions, entries 1 and 2 have none.
 func indexBytes(t testing.TB) []byte {
 	x, err := PlanIndex([]Entry{
-		{Name: "a.weight", DType: U32, Shape: [4]uint32{1, 64}, Weights: Extent{Size: 32}, Scales: Extent{Size: 2}, Biases: Extent{Size: 2}},
+		{Name: "a.weight", DType: U32, Shape: [4]uint32{1, 64}, Weights: Extent{Size: 32}, Scales: Extent{Size: 2},
+			Biases: Extent{Size: 2}},
 		{Name: "b", DType: BF16, Shape: [4]uint32{3}, Weights: Extent{Size: 6}},
 		{Name: "c", DType: FP32, Shape: [4]uint32{1, 1, 1, 1}, Weights: Extent{Size: 4}},
 	})
@@ -178,8 +179,10 @@ func TestIndexEncodeRefusals(t *testing.T) {
 	}{
 		{"a name of 65536 bytes", func() (*Index, error) { return PlanIndex([]Entry{long}) }, ErrEntryNameLength},
 		{"a name twice", func() (*Index, error) { return PlanIndex([]Entry{entry, entry}) }, ErrEntryNameTwice},
-		{"an index above the cap", func() (*Index, error) { return &Index{IndexSize: MaxIndexSize + Align}, nil }, ErrMetadataCap},
-		{"an index too small for its entries", func() (*Index, error) { return &Index{IndexSize: 0, Entries: []Entry{entry}}, nil }, ErrIndexTable},
+		{"an index above the cap", func() (*Index, error) { return &Index{IndexSize: MaxIndexSize + Align}, nil },
+			ErrMetadataCap},
+		{"an index too small for its entries",
+			func() (*Index, error) { return &Index{IndexSize: 0, Entries: []Entry{entry}}, nil }, ErrIndexTable},
 		{"a payload that overflows", func() (*Index, error) {
 			huge := entry
 			huge.Weights.Size = math.MaxInt64

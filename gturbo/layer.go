@@ -49,7 +49,7 @@ func (in *Install) verifyLayer(layer LayerID, name string, f *os.File) error {
 	state := &in.layers[layer]
 	state.mu.Lock()
 	defer state.mu.Unlock()
-	if v := state.verified; v != nil && os.SameFile(v, info) && v.Size() == info.Size() && v.ModTime().Equal(info.ModTime()) {
+	if state.verified != nil && unchanged(state.verified, info) {
 		return nil
 	}
 	record := in.manifest.Files[name]
@@ -67,6 +67,11 @@ func (in *Install) verifyLayer(layer LayerID, name string, f *os.File) error {
 	}
 	state.verified = info
 	return nil
+}
+
+// unchanged reports whether two looks met the same file in the same state, as far as the system tells.
+func unchanged(a, b os.FileInfo) bool {
+	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
 // LayerVerified reports whether the layer's file has been hashed and passed since the install was opened.

@@ -83,7 +83,8 @@ func TestDamagedLayerIsCaughtOnFirstTouchOfThatLayer(t *testing.T) {
 	for range 2 { // a failure is not remembered as anything else
 		_, err := in.OpenLayer(1)
 		var damage *DamageError
-		if !errors.As(err, &damage) || !errors.Is(err, ErrChecksum) || damage.Damages[0].File != "packed_experts/layer_01.bin" {
+		if !errors.As(err, &damage) || !errors.Is(err, ErrChecksum) ||
+			damage.Damages[0].File != "packed_experts/layer_01.bin" {
 			t.Fatalf("layer 1: %v", err)
 		}
 	}

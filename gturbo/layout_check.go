@@ -54,7 +54,8 @@ func checkLayerFile(file string, seen map[string]bool) error {
 
 func (l *Layout) checkExperts(experts []ExpertRecord) error {
 	if len(experts) != l.ExpertsPerLayer {
-		return fmt.Errorf("experts has %d items, expertsPerLayer %d: %w", len(experts), l.ExpertsPerLayer, ErrLayoutExperts)
+		return fmt.Errorf("experts has %d items, expertsPerLayer %d: %w",
+			len(experts), l.ExpertsPerLayer, ErrLayoutExperts)
 	}
 	ids, ranks := make([]bool, len(experts)), make([]bool, len(experts))
 	for i := range experts {
@@ -150,7 +151,8 @@ func (t SubTensor) check(blob uint64) error {
 func (l *Layout) CheckManifest(m *Manifest) error {
 	if l.NumLayers != m.NumLayers || l.ExpertsPerLayer != m.ExpertsPerLayer || l.ExpertStride != m.ExpertStride {
 		return fmt.Errorf("layout.json: %d layers of %d experts of %d bytes, manifest says %d of %d of %d: %w",
-			l.NumLayers, l.ExpertsPerLayer, l.ExpertStride, m.NumLayers, m.ExpertsPerLayer, m.ExpertStride, ErrLayoutManifest)
+			l.NumLayers, l.ExpertsPerLayer, l.ExpertStride,
+			m.NumLayers, m.ExpertsPerLayer, m.ExpertStride, ErrLayoutManifest)
 	}
 	want, ok := mul(uint64(l.ExpertsPerLayer), l.ExpertStride)
 	if !ok {

@@ -58,10 +58,13 @@ func TestLayoutRejections(t *testing.T) {
 		{"offset times stride overflows", changes(set("expertStride", jsonNumber("9223372036854759424")),
 			set(first+"size", jsonNumber("9223372036854759424"))), ErrOverflow, nil},
 		{"expert smaller than the stride", set(first+"size", 16383), ErrLayoutExpertSize, nil},
-		{"role without a name", set(first+"tensors/", map[string]any{"offset": 0, "size": 1, "dtype": "U32", "shape": []int{1}}), ErrLayoutRole, nil},
+		{"role without a name", set(first+"tensors/", map[string]any{
+			"offset": 0, "size": 1, "dtype": "U32", "shape": []int{1},
+		}), ErrLayoutRole, nil},
 		{"tensor empty", set(gate+"size", 0), ErrLayoutTensorSize, nil},
 		{"tensor beyond its expert", set(gate+"offset", 16384), ErrLayoutTensorSize, nil},
-		{"tensor whose end overflows", set(gate+"offset", jsonNumber("18446744073709551615")), ErrLayoutTensorSize, nil},
+		{"tensor whose end overflows", set(gate+"offset", jsonNumber("18446744073709551615")), ErrLayoutTensorSize,
+			nil},
 		{"tensor dtype in lower case", set(gate+"dtype", "u32"), ErrLayoutTensorDType, nil},
 		{"tensor dtype unknown", set(gate+"dtype", "F32"), ErrLayoutTensorDType, nil},
 		{"tensor shape empty", set(gate+"shape", []int{}), ErrLayoutTensorShape, nil},
@@ -161,7 +164,8 @@ func TestLayoutAgainstManifest(t *testing.T) {
 		{"layer counts differ", func(m *Manifest) { m.NumLayers++ }, ErrLayoutManifest},
 		{"expert counts differ", func(m *Manifest) { m.ExpertsPerLayer-- }, ErrLayoutManifest},
 		{"strides differ", func(m *Manifest) { m.ExpertStride += Align }, ErrLayoutManifest},
-		{"layer file not listed", func(m *Manifest) { delete(m.Files, "packed_experts/layer_00.bin") }, ErrLayoutLayerFile},
+		{"layer file not listed", func(m *Manifest) { delete(m.Files, "packed_experts/layer_00.bin") },
+			ErrLayoutLayerFile},
 		{"layer file listed under another spelling", func(m *Manifest) {
 			m.Files["packed_experts/./layer_00.bin"] = m.Files["packed_experts/layer_00.bin"]
 			delete(m.Files, "packed_experts/layer_00.bin")

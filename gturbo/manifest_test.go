@@ -44,7 +44,8 @@ func TestManifestRejections(t *testing.T) {
 		{"no experts", set("expertsPerLayer", 0), ErrExpertCount, ErrCorrupt},
 		{"expert counts differ", set("expertsPerLayer", 3), ErrExpertCount, ErrCorrupt},
 		{"arch expert count differs", set("arch/numExperts", 3), ErrExpertCount, ErrCorrupt},
-		{"softcap too large for a double", set("arch/finalLogitSoftcap", jsonNumber("1e400")), strictjson.ErrRange, ErrCorrupt},
+		{"softcap too large for a double", set("arch/finalLogitSoftcap", jsonNumber("1e400")), strictjson.ErrRange,
+			ErrCorrupt},
 		{"rope theta zero", set("arch/ropeTheta", 0), ErrArchNumber, ErrCorrupt},
 		{"full rope theta negative", set("arch/fullRopeTheta", -1), ErrArchNumber, ErrCorrupt},
 		{"partial rotary factor above 1", set("arch/partialRotaryFactor", 1.5), ErrArchNumber, ErrCorrupt},
@@ -74,20 +75,25 @@ func TestManifestRejections(t *testing.T) {
 		{"file path of the receipt", file("verified-install.json"), ErrPathReserved, ErrCorrupt},
 		{"file path below the manifest", file("manifest.json/x"), ErrPathReserved, ErrCorrupt},
 		{"file path below the receipt", file("verified-install.json/x"), ErrPathReserved, ErrCorrupt},
-		{"file path that is a directory of another", files("packed_experts", "packed_experts/layout.json"), ErrPathPrefix, ErrCorrupt},
+		{"file path that is a directory of another", files("packed_experts", "packed_experts/layout.json"),
+			ErrPathPrefix, ErrCorrupt},
 		{"file path that is a grandparent of another", files("a", "a/b/c"), ErrPathPrefix, ErrCorrupt},
 		{"digest too short", set("files", map[string]any{"x": record(1, zeros[1:])}), ErrDigest, ErrCorrupt},
 		{"digest not hex", set("files", map[string]any{"x": record(1, "g"+zeros[1:])}), ErrDigest, ErrCorrupt},
-		{"digest with a prefix", set("files", map[string]any{"x": record(1, "sha256:"+zeros[7:])}), ErrDigest, ErrCorrupt},
+		{"digest with a prefix", set("files", map[string]any{"x": record(1, "sha256:"+zeros[7:])}), ErrDigest,
+			ErrCorrupt},
 		{"file size negative", set("files", map[string]any{"x": record(-1, zeros)}), strictjson.ErrRange, ErrCorrupt},
-		{"file without a size", set("files", map[string]any{"x": map[string]any{"sha256": zeros}}), strictjson.ErrMissing, ErrCorrupt},
+		{"file without a size", set("files", map[string]any{"x": map[string]any{"sha256": zeros}}),
+			strictjson.ErrMissing, ErrCorrupt},
 	} {
 		c.run(t, data, decodeManifest)
 	}
 	for _, d := range new(Arch).dimensions() {
 		if d.name != "numLayers" && d.name != "numExperts" {
-			rejection{d.name + " 0", set("arch/"+d.name, 0), ErrArchDimension, ErrCorrupt}.run(t, data, decodeManifest)
-			rejection{d.name + " negative", set("arch/"+d.name, -1), ErrArchDimension, ErrCorrupt}.run(t, data, decodeManifest)
+			for name, value := range map[string]int{" 0": 0, " negative": -1} {
+				change := set("arch/"+d.name, value)
+				rejection{d.name + name, change, ErrArchDimension, ErrCorrupt}.run(t, data, decodeManifest)
+			}
 		}
 	}
 }
@@ -116,15 +122,17 @@ func TestManifestKeysAreRequired(t *testing.T) {
 
 func TestManifestAccepts(t *testing.T) {
 	data := fixture(t, "manifest.json")
+	record := map[string]any{"size": 1, "sha256": strings.Repeat("0", 64)}
 	for name, c := range map[string]change{
-		"minor version 9":              set("versionMinor", 9),
-		"unknown keys at every level":  changes(set("x", 1), set("arch/x", nil), set("quant/x", "y"), set("quant/router/x", 1)),
+		"minor version 9": set("versionMinor", 9),
+		"unknown keys at every level": changes(
+			set("x", 1), set("arch/x", nil), set("quant/x", "y"), set("quant/router/x", 1)),
 		"no flags at all":              set("flags", map[string]any{}),
 		"no files":                     set("files", map[string]any{}),
 		"digests in upper case":        set("files/model_weights.bin/sha256", strings.Repeat("A", 64)),
 		"quantization in lower case":   set("quant/router/scaleType", "bf16"),
-		"files below the tokenizer":    set("files", map[string]any{"tokenizer/x": map[string]any{"size": 1, "sha256": strings.Repeat("0", 64)}}),
-		"layer files of other names":   set("files/experts_a.bin", map[string]any{"size": 1, "sha256": strings.Repeat("0", 64)}),
+		"files below the tokenizer":    set("files", map[string]any{"tokenizer/x": record}),
+		"layer files of other names":   set("files/experts_a.bin", record),
 		"a softcap that is an integer": set("arch/finalLogitSoftcap", 30),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -172,10 +180,12 @@ func TestManifestDuplicateKeysAreRejected(t *testing.T) {
 		"top level": strings.Replace(text, `"magic"`, `"magic" : "GTURBO", "magic"`, 1),
 		"arch":      strings.Replace(text, `"numHeads"`, `"numHeads" : 4, "numHeads"`, 1),
 		"flags":     strings.Replace(text, `"turboQuantKV"`, `"turboQuantKV" : true, "turboQuantKV"`, 1),
-		"files":     strings.Replace(text, `"model_weights.bin"`, `"model_weights.bin" : {"size":1,"sha256":""}, "model_weights.bin"`, 1),
-		"unknown":   strings.Replace(text, `"magic"`, `"x" : 1, "x" : 1, "magic"`, 1),
+		"files": strings.Replace(text, `"model_weights.bin"`,
+			`"model_weights.bin" : {"size":1,"sha256":""}, "model_weights.bin"`, 1),
+		"unknown": strings.Replace(text, `"magic"`, `"x" : 1, "x" : 1, "magic"`, 1),
 	} {
-		if err := decodeManifest([]byte(broken)); !errors.Is(err, strictjson.ErrDuplicate) || !errors.Is(err, ErrCorrupt) {
+		err := decodeManifest([]byte(broken))
+		if !errors.Is(err, strictjson.ErrDuplicate) || !errors.Is(err, ErrCorrupt) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -93,17 +93,8 @@ func (in *Install) loadManifest() error {
 			return err
 		}
 	}
-	config, err := readTokenizerFile(in.root, ConfigFile)
-	if err != nil {
-		return err
-	}
-	if in.source, err = ParseSourceConfig(config); err != nil {
-		return err
-	}
-	if err := in.manifest.Arch.CheckEqual(&in.source.Arch); err != nil {
-		return fmt.Errorf("%s/%s against %s: %w", TokenizerDir, ConfigFile, ManifestFile, err)
-	}
-	return nil
+	in.source, err = readSource(in.root, in.manifest)
+	return err
 }
 
 func (in *Install) readReceipt() (*Receipt, error) {
@@ -138,7 +129,8 @@ func (in *Install) openResident(ctx context.Context) (weights, layout *os.File, 
 		total += int64(in.manifest.Files[name].Size)
 	}
 	if size := in.manifest.Files[LayoutFile].Size; size > MaxLayoutSize {
-		return nil, nil, fmt.Errorf("%s: %d bytes, metadata cap %d: %w", LayoutFile, size, MaxLayoutSize, ErrMetadataCap)
+		return nil, nil, fmt.Errorf("%s: %d bytes, metadata cap %d: %w",
+			LayoutFile, size, MaxLayoutSize, ErrMetadataCap)
 	}
 	var done int64
 	progress := func(n int64) {

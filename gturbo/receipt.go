@@ -109,7 +109,8 @@ func (c *Receipt) read(r *strictjson.Reader, key string) error {
 func (c *Receipt) CheckBinding(manifestSHA256, path string) error {
 	switch {
 	case c.SchemaVersion != ReceiptSchema:
-		return fmt.Errorf("%s: schemaVersion %d, want %d: %w", ReceiptFile, c.SchemaVersion, ReceiptSchema, ErrReceiptSchema)
+		return fmt.Errorf("%s: schemaVersion %d, want %d: %w",
+			ReceiptFile, c.SchemaVersion, ReceiptSchema, ErrReceiptSchema)
 	case !EqualSHA256(c.ManifestSHA256, manifestSHA256):
 		return fmt.Errorf("%s: made for manifest %s, found %s: %w",
 			ReceiptFile, c.ManifestSHA256, manifestSHA256, ErrReceiptManifest)

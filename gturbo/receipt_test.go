@@ -31,7 +31,8 @@ func TestReceiptKeysAreRequired(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	required := append(append([]string{}, receiptKeys.Required...), "files/model_weights.bin/size", "files/model_weights.bin/sha256")
+	record := []string{"files/model_weights.bin/size", "files/model_weights.bin/sha256"}
+	required := append(record, receiptKeys.Required...)
 	jsonRejections(t, data, required, receiptKeys.Optional, decodeReceipt)
 }
 
@@ -82,10 +83,13 @@ func TestReceiptRejections(t *testing.T) {
 		detail string
 	}{
 		{"schema version 2", func(c *Receipt) { c.SchemaVersion = 2 }, ErrReceiptSchema, ""},
-		{"another manifest", func(c *Receipt) { c.ManifestSHA256 = zeros }, ErrReceiptManifest, "manifest SHA mismatch"},
-		{"another path", func(c *Receipt) { c.ModelDirectoryPath = "/models/alias.gturbo" }, ErrReceiptPath, "model directory mismatch"},
+		{"another manifest", func(c *Receipt) { c.ManifestSHA256 = zeros }, ErrReceiptManifest,
+			"manifest SHA mismatch"},
+		{"another path", func(c *Receipt) { c.ModelDirectoryPath = "/models/alias.gturbo" }, ErrReceiptPath,
+			"model directory mismatch"},
 		{"a path of another spelling", func(c *Receipt) { c.ModelDirectoryPath += "/" }, ErrReceiptPath, ""},
-		{"a file less", func(c *Receipt) { delete(c.Files, "model_weights.bin") }, ErrReceiptFiles, "missing [model_weights.bin]"},
+		{"a file less", func(c *Receipt) { delete(c.Files, "model_weights.bin") }, ErrReceiptFiles,
+			"missing [model_weights.bin]"},
 		{"no manifest", func(c *Receipt) { delete(c.Files, ManifestFile) }, ErrReceiptFiles, "file set mismatch"},
 		{"no files", func(c *Receipt) { c.Files = nil }, ErrReceiptFiles, ""},
 		{"a file more", func(c *Receipt) { c.Files["x"] = FileRecord{} }, ErrReceiptFiles, "unexpected [x]"},
@@ -101,7 +105,8 @@ func TestReceiptRejections(t *testing.T) {
 		{"another digest of a file", func(c *Receipt) {
 			c.Files["model_weights.bin"] = FileRecord{Size: 16416, SHA256: strings.Repeat("1", 64)}
 		}, ErrReceiptRecord, "model_weights.bin"},
-		{"digests in upper case are the same", func(c *Receipt) { c.ManifestSHA256 = strings.ToUpper(c.ManifestSHA256) }, nil, ""},
+		{"digests in upper case are the same",
+			func(c *Receipt) { c.ManifestSHA256 = strings.ToUpper(c.ManifestSHA256) }, nil, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m, data, receipt := newReceipt(t)

@@ -106,7 +106,8 @@ func TestReadFileHoldsToItsCapBeforeReading(t *testing.T) {
 	if data, err := root.ReadFile("file", 5); err != nil || string(data) != "plain" {
 		t.Errorf("at the cap: %q, %v", data, err)
 	}
-	if _, err := root.ReadFile("file", 4); !errors.Is(err, ErrMetadataCap) || !strings.Contains(err.Error(), "metadata cap") {
+	_, err := root.ReadFile("file", 4)
+	if !errors.Is(err, ErrMetadataCap) || !strings.Contains(err.Error(), "metadata cap") {
 		t.Errorf("above the cap: %v", err)
 	}
 	// A sparse file far larger than memory: only its size may be looked at.

@@ -19,7 +19,8 @@ type schema struct {
 func (s *schema) check() error {
 	a := s.arch
 	if a.NumHeads%a.NumKVHeads != 0 || a.NumHeads%a.NumFullKVHeads != 0 {
-		return fmt.Errorf("%d query heads, %d and %d KV heads: %w", a.NumHeads, a.NumKVHeads, a.NumFullKVHeads, ErrDimensions)
+		return fmt.Errorf("%d query heads, %d and %d KV heads: %w",
+			a.NumHeads, a.NumKVHeads, a.NumFullKVHeads, ErrDimensions)
 	}
 	c := collector{schema: s}
 	c.affine("embed_tokens.weight", s.quant.Embedding, a.VocabSize, a.HiddenSize)

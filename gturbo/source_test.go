@@ -73,30 +73,41 @@ func TestSourceConfigRejections(t *testing.T) {
 		{"attention bias", set("text_config/attention_bias", true), ErrAttentionBias, ErrUnsupported},
 		{"layers without experts", set("text_config/enable_moe_block", false), ErrDenseModel, ErrUnsupported},
 		{"output head of its own", set("text_config/tie_word_embeddings", false), ErrUntiedHead, ErrUnsupported},
-		{"value projection in full layers", set("text_config/attention_k_eq_v", false), ErrSeparateValues, ErrUnsupported},
+		{"value projection in full layers", set("text_config/attention_k_eq_v", false), ErrSeparateValues,
+			ErrUnsupported},
 		{"another activation", set("text_config/hidden_activation", "silu"), ErrActivationType, ErrUnsupported},
 		{"another layer type", set("text_config/layer_types/0", "linear_attention"), ErrLayerType, ErrUnsupported},
-		{"another rotary type in sliding layers", set("text_config/rope_parameters/sliding_attention/rope_type", "yarn"), ErrRopeType, ErrUnsupported},
-		{"another rotary type in full layers", set("text_config/rope_parameters/full_attention/rope_type", "default"), ErrRopeType, ErrUnsupported},
+		{"another rotary type in sliding layers",
+			set("text_config/rope_parameters/sliding_attention/rope_type", "yarn"), ErrRopeType, ErrUnsupported},
+		{"another rotary type in full layers", set("text_config/rope_parameters/full_attention/rope_type", "default"),
+			ErrRopeType, ErrUnsupported},
 		{"bidirectional text", set("text_config/use_bidirectional_attention", "all"), ErrAttentionMask, ErrUnsupported},
 		{"another quantization mode", set("quantization/mode", "mxfp4"), ErrConfigQuantType, ErrUnsupported},
 		{"another group size", set("quantization/group_size", 32), ErrConfigQuantType, ErrUnsupported},
-		{"an override of another mode", set("quantization/x", map[string]any{"mode": "nvfp4"}), ErrConfigQuantType, ErrUnsupported},
-		{"an override of another group size", set("quantization/x", map[string]any{"group_size": 32}), ErrConfigQuant, ErrConfig},
+		{"an override of another mode", set("quantization/x", map[string]any{"mode": "nvfp4"}), ErrConfigQuantType,
+			ErrUnsupported},
+		{"an override of another group size", set("quantization/x", map[string]any{"group_size": 32}), ErrConfigQuant,
+			ErrConfig},
 		{"an override of 64 bits", set("quantization/x", map[string]any{"bits": 64}), ErrConfigNumber, ErrConfig},
 		{"width 0", set("text_config/hidden_size", 0), ErrConfigNumber, ErrConfig},
 		{"width beyond 31 bits", set("text_config/vocab_size", 1<<31), ErrConfigNumber, ErrConfig},
 		{"width not a multiple of the group", set("text_config/hidden_size", 100), ErrConfigGroup, ErrConfig},
-		{"shared width not a multiple of the group", set("text_config/intermediate_size", 96), ErrConfigGroup, ErrConfig},
-		{"expert width not a multiple of the group", set("text_config/moe_intermediate_size", 32), ErrConfigGroup, ErrConfig},
+		{"shared width not a multiple of the group", set("text_config/intermediate_size", 96), ErrConfigGroup,
+			ErrConfig},
+		{"expert width not a multiple of the group", set("text_config/moe_intermediate_size", 32), ErrConfigGroup,
+			ErrConfig},
 		{"epsilon 0", set("text_config/rms_norm_eps", 0), ErrConfigNumber, ErrConfig},
 		{"softcap negative", set("text_config/final_logit_softcapping", -30), ErrConfigNumber, ErrConfig},
-		{"rotary share above 1", set("text_config/rope_parameters/full_attention/partial_rotary_factor", 2), ErrConfigNumber, ErrConfig},
-		{"rope theta 0", set("text_config/rope_parameters/sliding_attention/rope_theta", 0), ErrConfigNumber, ErrConfig},
+		{"rotary share above 1", set("text_config/rope_parameters/full_attention/partial_rotary_factor", 2),
+			ErrConfigNumber, ErrConfig},
+		{"rope theta 0", set("text_config/rope_parameters/sliding_attention/rope_theta", 0), ErrConfigNumber,
+			ErrConfig},
 		{"layer types too few", set("text_config/layer_types", []string{"full_attention"}), ErrConfigLayers, ErrConfig},
 		{"more experts chosen than there are", set("text_config/top_k_experts", 5), ErrConfigNumber, ErrConfig},
-		{"query heads that KV heads do not divide", set("text_config/num_key_value_heads", 3), ErrConfigHeads, ErrConfig},
-		{"query heads that full KV heads do not divide", set("text_config/num_global_key_value_heads", 3), ErrConfigHeads, ErrConfig},
+		{"query heads that KV heads do not divide", set("text_config/num_key_value_heads", 3), ErrConfigHeads,
+			ErrConfig},
+		{"query heads that full KV heads do not divide", set("text_config/num_global_key_value_heads", 3),
+			ErrConfigHeads, ErrConfig},
 		{"no id that ends a turn", set("eos_token_id", []int{}), ErrConfigNumber, ErrConfig},
 		{"images without their token", remove("image_token_id"), strictjson.ErrMissing, ErrConfig},
 		{"images without their first token", remove("boi_token_id"), strictjson.ErrMissing, ErrConfig},
@@ -139,7 +150,8 @@ func TestSourceConfigAccepts(t *testing.T) {
 	data := []byte(tinyConfig(tinyArch()))
 	for name, c := range map[string]change{
 		"one id that ends a turn": set("eos_token_id", 1),
-		"a text-only checkpoint":  changes(set("vision_config", nil), remove("image_token_id"), remove("boi_token_id"), remove("eoi_token_id")),
+		"a text-only checkpoint": changes(
+			set("vision_config", nil), remove("image_token_id"), remove("boi_token_id"), remove("eoi_token_id")),
 		"no audio key":            remove("audio_config"),
 		"no quantization details": set("quantization", map[string]any{}),
 		"overrides that are no objects": set("quantization", map[string]any{
@@ -166,5 +178,25 @@ func TestSourceConfigCap(t *testing.T) {
 	}
 	if err := parseConfig([]byte(full + " ")); !errors.Is(err, ErrMetadataCap) {
 		t.Errorf("one byte more: %v", err)
+	}
+}
+
+func TestPinnedInstallWithoutConfigIsStillReadable(t *testing.T) {
+	root, _ := newRoot(t)
+	m := &Manifest{SourceSnapshotHash: pinnedSnapshot, Arch: pinnedArch()}
+	c, err := readSource(root, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.MaxPositionEmbeddings != 262144 || c.Vision.ImageToken != 258880 || c.RMSNormEps != 1e-6 || len(c.EOS) != 3 {
+		t.Errorf("%+v", c)
+	}
+	m.Arch.TopKExperts = 4
+	if _, err := readSource(root, m); !errors.Is(err, ErrArch) {
+		t.Errorf("another architecture under the pinned hash: %v", err)
+	}
+	m.SourceSnapshotHash = "sha256:" + SHA256(nil)
+	if _, err := readSource(root, m); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("another source: %v", err)
 	}
 }

@@ -126,7 +126,8 @@ func (p *configParser) layers(r *strictjson.Reader) error {
 func (p *configParser) checkText() error {
 	a := &p.Arch
 	if len(a.FullAttentionLayerMask) != a.NumLayers {
-		return fmt.Errorf("layer_types has %d of %d layers: %w", len(a.FullAttentionLayerMask), a.NumLayers, ErrConfigLayers)
+		return fmt.Errorf("layer_types has %d of %d layers: %w",
+			len(a.FullAttentionLayerMask), a.NumLayers, ErrConfigLayers)
 	}
 	if a.PartialRotaryFactor < 0 || a.PartialRotaryFactor > 1 {
 		return fmt.Errorf("partial_rotary_factor %v, want 0 to 1: %w", a.PartialRotaryFactor, ErrConfigNumber)
@@ -135,7 +136,8 @@ func (p *configParser) checkText() error {
 		return fmt.Errorf("top_k_experts %d of %d: %w", a.TopKExperts, a.NumExperts, ErrConfigNumber)
 	}
 	if a.NumHeads%a.NumKVHeads != 0 || a.NumHeads%a.NumFullKVHeads != 0 {
-		return fmt.Errorf("%d query heads, %d and %d KV heads: %w", a.NumHeads, a.NumKVHeads, a.NumFullKVHeads, ErrConfigHeads)
+		return fmt.Errorf("%d query heads, %d and %d KV heads: %w",
+			a.NumHeads, a.NumKVHeads, a.NumFullKVHeads, ErrConfigHeads)
 	}
 	for _, width := range []namedInt{
 		{"hidden_size", &a.HiddenSize}, {"intermediate_size", &a.FFNIntermediate},

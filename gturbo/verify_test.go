@@ -47,11 +47,14 @@ func TestVerifyOfASoundInstall(t *testing.T) {
 		t.Errorf("%+v", report)
 	}
 	c := report.Receipt
-	if c.ToolVersion != "fieldfare verify" || c.SourceRepoID != "" || c.SourceRevision != ti.manifest.SourceSnapshotHash {
+	if c.ToolVersion != "fieldfare verify" || c.SourceRepoID != "" ||
+		c.SourceRevision != ti.manifest.SourceSnapshotHash {
 		t.Errorf("receipt %+v", c)
 	}
-	if when, err := time.Parse(time.RFC3339, c.VerificationTimestamp); err != nil || time.Since(when) > time.Minute || !strings.HasSuffix(c.VerificationTimestamp, "Z") {
-		t.Errorf("timestamp %s, %v", c.VerificationTimestamp, err)
+	stamp := c.VerificationTimestamp
+	when, err := time.Parse(time.RFC3339, stamp)
+	if err != nil || time.Since(when) > time.Minute || !strings.HasSuffix(stamp, "Z") {
+		t.Errorf("timestamp %s, %v", stamp, err)
 	}
 	open(t, dir, OpenOptions{TrustReceipt: true})
 	assertNoTemporaries(t, dir)
@@ -123,7 +126,9 @@ func TestVerifyNamesEveryDamage(t *testing.T) {
 			t.Errorf("got %+v, want %+v", d, w)
 		}
 	}
-	for _, text := range []string{"layer_00.bin is 12 bytes short", "layer_01.bin is missing", "config.json is 1 byte too long"} {
+	for _, text := range []string{
+		"layer_00.bin is 12 bytes short", "layer_01.bin is missing", "config.json is 1 byte too long",
+	} {
 		if !strings.Contains(err.Error(), text) {
 			t.Errorf("%v lacks %q", err, text)
 		}
@@ -237,7 +242,8 @@ func TestVerifyRefusesBrokenMetadata(t *testing.T) {
 			ti.raw[ManifestFile] = mutate(t, data, set("files", map[string]any{}))
 		}, ErrMissingFile},
 		{"layout", func(ti *tinyInstall) { ti.raw[LayoutFile] = []byte("{}") }, ErrCorrupt},
-		{"layout above its cap", func(ti *tinyInstall) { ti.raw[LayoutFile] = make([]byte, MaxLayoutSize+1) }, ErrMetadataCap},
+		{"layout above its cap", func(ti *tinyInstall) { ti.raw[LayoutFile] = make([]byte, MaxLayoutSize+1) },
+			ErrMetadataCap},
 		{"layout that disagrees", func(ti *tinyInstall) { ti.layout.Layers[0].File = "x.bin" }, ErrLayoutLayerFile},
 		{"sizes that overflow", func(ti *tinyInstall) {
 			ti.manifest.Files["a"] = FileRecord{1 << 63, SHA256(nil)}
