@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"os"
 	"os/signal"
 
@@ -33,15 +35,22 @@ Hi<turn|>
 			if err != nil {
 				return err
 			}
-			if prompt == "" {
+			switch prompt {
+			case "":
 				return misuse("run needs --prompt")
+			case "-":
+				data, err := io.ReadAll(a.stdin)
+				if err != nil {
+					return fmt.Errorf("read the prompt: %w", err)
+				}
+				prompt = string(data)
 			}
 			return a.complete(cmd.Context(), &model, prompt, generate, sampling.stop, a.newSink(asJSON, model.quiet))
 		},
 	}
 	model.add(cmd)
 	sampling.add(cmd)
-	cmd.Flags().StringVar(&prompt, "prompt", "", "the text to continue")
+	cmd.Flags().StringVar(&prompt, "prompt", "", "the text to continue; - takes it from standard input, to the last byte")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write one JSON object for each event to standard output")
 	return cmd
 }

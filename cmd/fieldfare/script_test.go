@@ -1,0 +1,34 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"fieldfare": main})
+}
+
+// TestScript runs the program as users do. Each script in testdata/script is a story with its files inline; $REPO is
+// the repository's testdata folder, the demo model's cache is shared.
+func TestScript(t *testing.T) {
+	repo, err := filepath.Abs("../../testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cache := t.TempDir()
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("REPO", repo)
+			env.Setenv("XDG_CACHE_HOME", cache)
+			env.Setenv("XDG_DATA_HOME", filepath.Join(env.WorkDir, "data"))
+			env.Setenv("HOME", env.WorkDir)
+			env.Setenv("LocalAppData", cache)
+			return os.Mkdir(filepath.Join(env.WorkDir, "data"), 0o755)
+		},
+	})
+}
