@@ -33,3 +33,6 @@ func (s Sampler) Accept(id int32)                          { s.s.accept(id) }
 func (s Sampler) Logprobs(t *Token, logits []float32, n int) {
 	s.s.logprobs(t, logits, n)
 }
+
+// NewConfig is the configuration that a checkpoint's gives.
+var NewConfig = newConfig
