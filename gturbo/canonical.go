@@ -11,7 +11,7 @@ import (
 )
 
 // EncodeCanonical writes v in the one spelling of JSON that writers of the format use: two spaces a level, one member
-// or element a line, " : " between key and value, keys in CompareKeys order, no newline at the end, optional members
+// or element a line, " : " between key and value, keys in the order of compareKeys, no newline at the end, optional members
 // left out instead of null. No hash is ever taken over a re-encoded document; the spelling serves comparison by bytes
 // with other writers.
 //
@@ -24,9 +24,9 @@ func EncodeCanonical(v any) ([]byte, error) {
 	return w.out, w.err
 }
 
-// CompareKeys orders the keys of an object: letter case counts only between keys that are otherwise equal, and runs of
+// compareKeys orders the keys of an object: letter case counts only between keys that are otherwise equal, and runs of
 // digits compare as numbers.
-func CompareKeys(a, b string) int {
+func compareKeys(a, b string) int {
 	x, y := strings.ToLower(a), strings.ToLower(b)
 	for x != "" && y != "" {
 		if isDigit(x[0]) && isDigit(y[0]) {
@@ -136,14 +136,14 @@ func (w *canonicalWriter) fields(t reflect.Type) []canonicalField {
 		}
 		fields = append(fields, canonicalField{name, i, options == "omitempty"})
 	}
-	slices.SortFunc(fields, func(a, b canonicalField) int { return CompareKeys(a.name, b.name) })
+	slices.SortFunc(fields, func(a, b canonicalField) int { return compareKeys(a.name, b.name) })
 	w.orders[t] = fields
 	return fields
 }
 
 func (w *canonicalWriter) mapping(v reflect.Value, level int) {
 	keys := v.MapKeys()
-	slices.SortFunc(keys, func(a, b reflect.Value) int { return CompareKeys(a.String(), b.String()) })
+	slices.SortFunc(keys, func(a, b reflect.Value) int { return compareKeys(a.String(), b.String()) })
 	w.open('{')
 	for n, key := range keys {
 		w.member(n, key.String(), v.MapIndex(key), level)

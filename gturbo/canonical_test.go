@@ -56,14 +56,14 @@ func TestCanonicalKeyOrder(t *testing.T) {
 	}
 	for i := range keys {
 		for j := range keys {
-			got := CompareKeys(keys[i], keys[j])
+			got := compareKeys(keys[i], keys[j])
 			if sign(got) != sign(i-j) && !(keys[i] == "a01" || keys[j] == "a01") {
 				t.Errorf("%q against %q: %d", keys[i], keys[j], got)
 			}
 		}
 	}
 	shuffled := []string{"a01", "a1", "A1"}
-	slices.SortFunc(shuffled, CompareKeys)
+	slices.SortFunc(shuffled, compareKeys)
 	if !slices.Equal(shuffled, []string{"A1", "a01", "a1"}) {
 		t.Errorf("keys of equal value sort as %q", shuffled)
 	}

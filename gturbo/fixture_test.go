@@ -251,3 +251,44 @@ func isArray(container any, key string) bool {
 	_, ok = m[key].([]any)
 	return ok
 }
+
+// The committed demo install came from the installer. What this package reads of it, it writes again unchanged.
+func TestDemoInstallRoundTripsByteForByte(t *testing.T) {
+	const dir = "../testdata/demo.gturbo"
+	in := open(t, dir, OpenOptions{})
+	manifest, err := in.Manifest().Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	layout, err := in.layout.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, got := range map[string][]byte{ManifestFile: manifest, LayoutFile: layout} {
+		want, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, want) {
+			t.Errorf("%s: re-encoded to other bytes", name)
+		}
+	}
+	weights, err := os.ReadFile(filepath.Join(dir, WeightsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := DecodeIndex(weights)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if head, err := x.Encode(); err != nil || !bytes.Equal(head, weights[:x.IndexSize]) {
+		t.Errorf("index: re-encoded to other bytes, %v", err)
+	}
+	for layer := range in.layout.NumLayers {
+		f, err := in.OpenLayer(LayerID(layer))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+	}
+}

@@ -74,14 +74,6 @@ func unchanged(a, b os.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
-// LayerVerified reports whether the layer's file has been hashed and passed since the install was opened.
-func (in *Install) LayerVerified(layer LayerID) bool {
-	state := &in.layers[layer]
-	state.mu.Lock()
-	defer state.mu.Unlock()
-	return state.verified != nil
-}
-
 // ExpertOffset returns where the blob of an expert, given by its logical id, begins in its layer's file, in bytes.
 func (in *Install) ExpertOffset(layer LayerID, expert ExpertID) int64 {
 	return in.layout.Offset(layer, expert)

@@ -101,47 +101,40 @@ func openDir(dir *os.Root, name string) (*os.Root, error) {
 	return next, nil
 }
 
-// leafAttempts bounds how often openLeaf looks again when files are replaced under it: every look by itself is
-// enough, unless a writer renames a new file to the name just then.
+// leafAttempts bounds how often openLeaf looks again when something is put in a file's place just then, as writers do
+// who rename a new file to an old name.
 const leafAttempts = 16
 
-// openLeaf opens the regular file name of dir, with the same two looks as openDir.
+// openLeaf opens the regular file name of dir, with the same two looks as openDir. O_NONBLOCK keeps a FIFO that comes
+// between the looks from blocking; it means nothing for regular files.
 func openLeaf(dir *os.Root, name string) (*os.File, error) {
+	var failed error
 	for range leafAttempts {
-		f, same, err := tryLeaf(dir, name)
+		seen, err := dir.Lstat(name)
 		if err != nil {
 			return nil, err
 		}
-		if same {
+		if seen.Mode()&fs.ModeSymlink != 0 {
+			return nil, ErrSymlink
+		}
+		if !seen.Mode().IsRegular() {
+			return nil, fmt.Errorf("%w (%s)", ErrNotRegular, seen.Mode().Type())
+		}
+		f, err := dir.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+		if err != nil {
+			failed = err
+			continue
+		}
+		opened, err := f.Stat()
+		if err == nil && os.SameFile(seen, opened) {
 			return f, nil
 		}
 		f.Close()
+		if failed = err; err == nil {
+			failed = fmt.Errorf("replaced while it was opened: %w", ErrSymlink)
+		}
 	}
-	return nil, fmt.Errorf("replaced while it was opened: %w", ErrSymlink)
-}
-
-// tryLeaf looks, opens and says whether it opened what it saw. O_NONBLOCK keeps a FIFO that was put there in between
-// from blocking; it means nothing for regular files.
-func tryLeaf(dir *os.Root, name string) (f *os.File, same bool, err error) {
-	seen, err := dir.Lstat(name)
-	if err != nil {
-		return nil, false, err
-	}
-	if seen.Mode()&fs.ModeSymlink != 0 {
-		return nil, false, ErrSymlink
-	}
-	if !seen.Mode().IsRegular() {
-		return nil, false, fmt.Errorf("%w (%s)", ErrNotRegular, seen.Mode().Type())
-	}
-	if f, err = dir.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0); err != nil {
-		return nil, false, err
-	}
-	opened, err := f.Stat()
-	if err != nil {
-		f.Close()
-		return nil, false, err
-	}
-	return f, os.SameFile(seen, opened), nil
+	return nil, failed
 }
 
 // ReadFile returns the whole of a file of at most limit bytes. A larger one is refused from its size alone, before a

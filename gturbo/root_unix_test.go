@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -79,5 +80,60 @@ func TestInstallWithAFIFOIsRefusedWithoutWaiting(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// A name that somebody keeps switching between a file, a link out of the root and a link to a FIFO must give the
+// file's bytes or an error, at every moment.
+func TestLinksThatComeAndGoAreNeverFollowed(t *testing.T) {
+	root, dir := newRoot(t)
+	outside := t.TempDir()
+	put(t, outside, "secret", []byte("secret"))
+	fifo(t, filepath.Join(dir, "pipe"))
+	put(t, dir, "inside", []byte("inside"))
+	stop := make(chan struct{})
+	var group sync.WaitGroup
+	group.Go(func() {
+		next, name := filepath.Join(dir, "next"), filepath.Join(dir, "dir", "file")
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			os.Remove(next)
+			switch i % 4 {
+			case 0:
+				os.Symlink(filepath.Join(outside, "secret"), next)
+			case 1:
+				os.Symlink("../inside", next)
+			case 2:
+				os.Symlink("../pipe", next)
+			default:
+				os.WriteFile(next, []byte("nested"), 0o600)
+			}
+			os.Rename(next, name)
+		}
+	})
+	opened := 0
+	within(t, "opening", func() {
+		for range 5000 {
+			data, err := root.ReadFile("dir/file", 100)
+			switch {
+			case err == nil && string(data) == "nested":
+				opened++
+			case err == nil:
+				t.Errorf("read %q", data)
+				return
+			case !errors.Is(err, ErrUnsafePath) && !errors.Is(err, os.ErrPermission):
+				t.Errorf("unexpected: %v", err)
+				return
+			}
+		}
+	})
+	close(stop)
+	group.Wait()
+	if opened == 0 {
+		t.Error("the file was never seen")
 	}
 }
