@@ -87,6 +87,9 @@ func (e *engine) seal(files map[string]gturbo.FileRecord) error {
 	if err := writeDurably(e.fs, e.path(receiptName), receipt, 0o644); err != nil {
 		return fmt.Errorf("write %s: %w", receiptName, err)
 	}
+	if err := e.dropStrays(); err != nil { // the image pack's readers refuse a fifth name
+		return err
+	}
 	if err := e.syncDirs(); err != nil {
 		return err
 	}

@@ -73,9 +73,11 @@ func (r *run) do(ctx context.Context, build func(*Snapshot) (*Artifact, error)) 
 		return nil, err
 	}
 	defer release()
-	if err := r.refuseUsed(); err != nil {
+	unlock, err := r.lockUsed()
+	if err != nil {
 		return nil, err
 	}
+	unlock()
 	state, err := lookAt(fsys, &r.paths)
 	if err != nil {
 		return nil, err
@@ -145,6 +147,11 @@ func (r *run) execute(ctx context.Context, e *engine, snap *Snapshot, state *sta
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	unlock, err := r.lockUsed()
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	return r.paths.promote(e.fs)
 }
 
@@ -204,17 +211,18 @@ func (r *run) beginFresh(e *engine) error {
 	return err
 }
 
-// refuseUsed finds out before any byte is fetched that the install to be replaced is in use.
-func (r *run) refuseUsed() error {
+// lockUsed makes sure that no model uses the install that is going to be replaced, and that none begins to until
+// unlock is called. It is called once before any byte is fetched, to refuse early, and again around the rename.
+func (r *run) lockUsed() (unlock func(), err error) {
 	there, err := present(r.opts.FS, r.paths.final, true)
 	if err != nil || !there || !r.opts.Overwrite {
-		return err
+		return func() {}, err
 	}
-	lock, err := r.opts.FS.Lock(r.paths.use, "")
+	lock, err := r.opts.FS.Lock(r.paths.use, lockNote(r.what))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return lock.Close()
+	return func() { lock.Close() }, nil
 }
 
 // finishCleaning ends the work of a run that was killed after the rename.
@@ -236,13 +244,10 @@ func newCheckpoint(snap *Snapshot, plan *Plan) *checkpoint {
 	c := &checkpoint{
 		RepoID:            modelID(snap),
 		RequestedRevision: snap.Origin.RequestedRevision,
-		ResolvedCommit:    snap.Origin.Revision,
+		ResolvedCommit:    revision(snap),
 		SourceIndexSHA256: snap.IndexSHA256,
 		PlanFingerprint:   plan.Fingerprint(),
 		TotalSourceBytes:  plan.SourceBytes(),
-	}
-	if c.ResolvedCommit == "" {
-		c.ResolvedCommit = snap.IndexSHA256[:40]
 	}
 	if c.RequestedRevision == "" {
 		c.RequestedRevision = c.ResolvedCommit
@@ -257,6 +262,23 @@ func modelID(snap *Snapshot) string {
 		return k.RepoID
 	}
 	return unknownModelID
+}
+
+// revision names the commit of a source; what stands in for one is never empty.
+func revision(snap *Snapshot) string {
+	if r := knownRevision(snap); r != "" {
+		return r
+	}
+	return snap.IndexSHA256[:40]
+}
+
+// knownRevision returns the commit that the source or its known index names, or nothing.
+func knownRevision(snap *Snapshot) string {
+	if snap.Origin.Revision != "" {
+		return snap.Origin.Revision
+	}
+	k, _ := known(snap.IndexSHA256)
+	return k.Revision
 }
 
 // sameWork reports whether an earlier run worked on the same plan of the same source.

@@ -119,7 +119,7 @@ func (r *repair) vouch(ctx context.Context, m *gturbo.Manifest) error {
 		return err
 	}
 	receipt := gturbo.NewReceipt(m, raw, r.paths.requested, "fieldfare repair", time.Now())
-	receipt.SourceRepoID, receipt.SourceRevision = m.ModelID, r.snap.Origin.Revision
+	receipt.SourceRepoID, receipt.SourceRevision = m.ModelID, knownRevision(r.snap)
 	data, err := receipt.Encode()
 	if err != nil {
 		return err

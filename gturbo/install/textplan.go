@@ -217,7 +217,7 @@ func (p *textPlanner) seal(
 		return nil, nil, err
 	}
 	r := gturbo.NewReceipt(m, manifest, receipt.Path, toolVersion, receipt.Time)
-	r.SourceRepoID, r.SourceRevision = m.ModelID, p.snap.Origin.Revision
+	r.SourceRepoID, r.SourceRevision = m.ModelID, knownRevision(p.snap)
 	proof, err = r.Encode()
 	return manifest, proof, err
 }
