@@ -110,7 +110,6 @@ var (
 	ErrEntryCompanion   = rule(ErrCorrupt, "companion has an offset but no size")
 	ErrEntryRange       = rule(ErrCorrupt, "range lies outside the payload")
 	ErrEntryOverlap     = rule(ErrCorrupt, "payload ranges overlap")
-	ErrPayloadEmpty     = rule(ErrCorrupt, "no resident payload")
 )
 
 // Expert layout.

@@ -181,9 +181,6 @@ func (in *Install) loadWeights(f *os.File) error {
 	if want := index.IndexSize + index.ResidentSize; uint64(size) != want {
 		return fmt.Errorf("%s: %d bytes, its index says %d: %w", WeightsFile, size, want, ErrSize)
 	}
-	if index.ResidentSize == 0 {
-		return fmt.Errorf("%s: %w", WeightsFile, ErrPayloadEmpty)
-	}
 	in.region, err = pages.Map("weights", f, in.payload, int64(index.ResidentSize))
 	return err
 }

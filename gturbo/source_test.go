@@ -108,6 +108,7 @@ func TestSourceConfigRejections(t *testing.T) {
 			ErrConfig},
 		{"query heads that full KV heads do not divide", set("text_config/num_global_key_value_heads", 3),
 			ErrConfigHeads, ErrConfig},
+		{"head width that has no pairs", set("text_config/head_dim", 33), ErrConfigNumber, ErrConfig},
 		{"no id that ends a turn", set("eos_token_id", []int{}), ErrConfigNumber, ErrConfig},
 		{"images without their token", remove("image_token_id"), strictjson.ErrMissing, ErrConfig},
 		{"images without their first token", remove("boi_token_id"), strictjson.ErrMissing, ErrConfig},

@@ -139,6 +139,9 @@ func (p *configParser) checkText() error {
 		return fmt.Errorf("%d query heads, %d and %d KV heads: %w",
 			a.NumHeads, a.NumKVHeads, a.NumFullKVHeads, ErrConfigHeads)
 	}
+	if a.HeadDim%2 != 0 || a.FullHeadDim%2 != 0 {
+		return fmt.Errorf("head widths %d and %d, want even ones: %w", a.HeadDim, a.FullHeadDim, ErrConfigNumber)
+	}
 	for _, width := range []namedInt{
 		{"hidden_size", &a.HiddenSize}, {"intermediate_size", &a.FFNIntermediate},
 		{"moe_intermediate_size", &a.MoEIntermediateSize},
