@@ -15,3 +15,8 @@ func setUncached(f *os.File) (*os.File, error) {
 	}
 	return f, err
 }
+
+// dropCached asks the system to forget what it caches of a range, so that the next read meets the disk.
+func dropCached(f *os.File, offset, length int64) {
+	_ = unix.Fadvise(int(f.Fd()), offset, length, unix.FADV_DONTNEED)
+}
