@@ -72,6 +72,8 @@ func TestDecoderGivesTextAsSoonAsItIsCertain(t *testing.T) {
 			[]string{"", "", "���", "�", "a", "", "A"}},
 		{"a start in the place of a continuation is wrong",
 			[]string{"<0xE2>", "<0xC3>", "<0xA9>"}, []string{"", "��", "�", ""}},
+		{"bytes that spell U+FFFD are sound", []string{"<0xEF>", "<0xBF>", "<0xBD>", "<0x41>"},
+			[]string{"", "", "", "", "\uFFFDA"}},
 		{"a special token does not end a run", []string{"<0xC3>", "<pad>", "<0xA9>"}, []string{"", "", "", "é"}},
 		{"the start of a channel does", []string{"<0xC3>", "<|channel>", "<0xA9>"}, []string{"", "�", "�", ""}},
 		{"the end of a call does", []string{"<0xC3>", "<0xA9>", "<tool_call|>", "a"}, []string{"", "", "é", "a", ""}},
