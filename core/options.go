@@ -26,7 +26,7 @@ type Options struct {
 	// Open says how the install's files are checked. Default: hash everything, layer files on first use.
 	Open gturbo.OpenOptions
 	// RewindBytes bounds what each session may spend on saved rows of sliding layers, which let a follow-up turn
-	// reuse what lies before a long answer. Default (0): as much as the session's cache; negative: none.
+	// reuse what lies before a long answer. Default (0): as much as the rings hold; negative: none.
 	RewindBytes int64
 	// SpanMask is the rule for rows of one attachment. Default: the model's own.
 	SpanMask SpanMask

@@ -46,13 +46,13 @@ func (p *program) run(as pass, rows []int, logits []float32) error {
 	w := &p.pass
 	err := p.walk(w, rows, logits)
 	p.published.store(p.times, len(w.batch.Tokens))
-	if w.fetch != nil {
-		w.fetch.Close()
-	}
 	if err == nil {
 		return nil
 	}
 	p.exec.Drain() // the first error is the one that matters
+	if w.fetch != nil {
+		w.fetch.Close() // after the drain: no slot is given back that queued work still reads
+	}
 	if ctxErr := w.ctx.Err(); ctxErr != nil {
 		return ctxErr
 	}

@@ -21,6 +21,7 @@ type rowStore struct {
 	slabs     []*pages.Region
 }
 
+// newRowStore makes an empty store that may grow to budget bytes; 0 means as many rows as the rings have.
 func newRowStore(cfg *Config, cache Cache, budget int64) *rowStore {
 	s := &rowStore{cache: cache, ringRows: cache.Spec().Ring, entry: map[int]int{}}
 	for l, layer := range cfg.Layers {
@@ -32,7 +33,8 @@ func newRowStore(cfg *Config, cache Cache, budget int64) *rowStore {
 		s.layers = append(s.layers, id)
 		s.entrySize += (len(k) + len(v)) / s.ringRows
 	}
-	if s.entrySize > 0 {
+	s.most = s.ringRows
+	if budget != 0 && s.entrySize > 0 {
 		s.most = int(budget / int64(s.entrySize))
 	}
 	return s

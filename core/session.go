@@ -34,14 +34,10 @@ func (r *Runtime) NewSession() (*Session, error) {
 	if err != nil {
 		return nil, fmt.Errorf("allocate the KV cache for %d positions: %w", spec.MaxContext, err)
 	}
-	budget := r.opts.RewindBytes
-	if budget == 0 {
-		budget = cache.SizeBytes()
-	}
 	s := &Session{rt: r, cache: cache, logits: make([]float32, r.cfg.Vocab)}
 	s.rw = rewinder{
 		ring:  ring{window: r.cfg.Window, rows: spec.Ring},
-		store: newRowStore(r.cfg, cache, budget),
+		store: newRowStore(r.cfg, cache, r.opts.RewindBytes),
 	}
 	r.sessions.add(s)
 	return s, nil
