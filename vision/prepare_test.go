@@ -1,11 +1,16 @@
 package vision
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
 	"os"
 	"path/filepath"
 	"slices"
@@ -78,28 +83,68 @@ func TestPatchOrder(t *testing.T) {
 }
 
 func TestOrientedFilesGiveThePatchesOfTheUprightPicture(t *testing.T) {
-	// The eight files hold the same stored picture, so those whose turns are inverse to each other must show it turned
-	// the other way; sides swap before the target size is computed.
-	sizes := map[int][2]int{}
-	for o, name := range []string{"1", "2", "3", "4", "5", "6", "7", "8"} {
-		p, err := Admit(readFile(t, "images", "jpeg-orientation-"+name+".jpg"), 280, PictureOptions{})
-		if err != nil {
-			t.Fatal(err)
+	for o := 1; o <= 8; o++ {
+		file := readFile(t, "images", fmt.Sprintf("jpeg-orientation-%d.jpg", o))
+		for _, budget := range []int{70, 280} {
+			got, err := Prepare(context.Background(), file, budget, PictureOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := Prepare(context.Background(), uprightPNG(t, file, o), budget, PictureOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.GridW != want.GridW || got.GridH != want.GridH || !bytes.Equal(got.Patches, want.Patches) {
+				t.Errorf("orientation %d at %d: patches differ from those of the upright picture", o, budget)
+			}
 		}
-		sizes[o+1] = [2]int{p.Geometry.Width, p.Geometry.Height}
 	}
-	want, err := resize.Target(45, 31, 280, 16, 3)
+}
+
+// uprightPNG turns the stored picture as the Exif specification says where row 0 and column 0 are seen.
+func uprightPNG(t *testing.T, file []byte, orientation int) []byte {
+	t.Helper()
+	h, err := picture.Inspect(file, picture.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for o, s := range sizes {
-		if o >= 5 {
-			s[0], s[1] = s[1], s[0]
+	rows, err := picture.Decode(file, h, picture.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, ht := h.Oriented()
+	out := image.NewNRGBA(image.Rect(0, 0, w, ht))
+	row := make([]byte, 3*h.Width)
+	for y := range h.Height {
+		if err := rows.ReadRow(row); err != nil {
+			t.Fatal(err)
 		}
-		if s != [2]int{want.Width, want.Height} {
-			t.Errorf("orientation %d: got %v, want %dx%d", o, s, want.Width, want.Height)
+		for x := range h.Width {
+			across, down := x, y // as seen
+			switch orientation {
+			case 2:
+				across = w - 1 - x
+			case 3:
+				across, down = w-1-x, ht-1-y
+			case 4:
+				down = ht - 1 - y
+			case 5:
+				across, down = y, x
+			case 6:
+				across, down = w-1-y, x
+			case 7:
+				across, down = w-1-y, ht-1-x
+			case 8:
+				across, down = y, ht-1-x
+			}
+			out.SetNRGBA(across, down, color.NRGBA{row[3*x], row[3*x+1], row[3*x+2], 255})
 		}
 	}
+	var b bytes.Buffer
+	if err := png.Encode(&b, out); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
 }
 
 func TestDigestTellsPicturesAndTheirPreparationApart(t *testing.T) {

@@ -61,8 +61,12 @@ func inspectGIF(data []byte, h *Header) error {
 	}
 	h.Frames, h.parsed = len(f.frames), f
 	first := &f.frames[0]
-	h.Alpha = len(f.frames) > 1 || first.transparent >= 0 || first.width < h.Width || first.height < h.Height
-	h.working = canvasBytes(h)
+	whole := len(f.frames) == 1 && first.width == h.Width && first.height == h.Height
+	h.Alpha = !whole || first.transparent >= 0
+	h.working = int64(h.Width) * int64(h.Height) // indices, if it is interlaced
+	if !whole {
+		h.working += canvasBytes(h)
+	}
 	return nil
 }
 
@@ -174,6 +178,9 @@ func (w *gifWalker) frame() (*gifFrame, error) {
 
 func openGIF(_ []byte, h *Header, frame int) (rows, error) {
 	f := h.parsed.(*gifFile)
+	if one := &f.frames[0]; len(f.frames) == 1 && one.width == h.Width && one.height == h.Height {
+		return newGIFRows(one)
+	}
 	return compose(h, frame, func(i int) (layer, error) {
 		g := &f.frames[i]
 		r, err := newGIFRows(g)
@@ -231,8 +238,11 @@ func (r *gifRows) ReadRow(rgb, alpha []byte) error {
 		} else {
 			clear(px)
 		}
-		if int(v) == r.f.transparent {
-			alpha[x] = 0
+		if alpha != nil {
+			alpha[x] = 255
+			if int(v) == r.f.transparent {
+				alpha[x] = 0
+			}
 		}
 	}
 	return nil

@@ -83,7 +83,10 @@ func (f *webpFile) finish(still webpFrame, h *Header) error {
 		return fmt.Errorf("%w: WebP of %dx%d holds a picture of %dx%d", ErrDamaged, h.Width, h.Height, still.width, still.height)
 	}
 	h.Alpha = still.hasAlpha
-	h.working = 8 * int64(h.Width) * int64(h.Height)
+	h.working = 2 * int64(h.Width) * int64(h.Height) // planes, padded to whole blocks
+	if still.lossless || still.hasAlpha {
+		h.working *= 4 // pixels, and what undoes the transforms
+	}
 	f.frames = []webpFrame{still}
 	return nil
 }
