@@ -14,6 +14,8 @@ var (
 	ErrNoSlot = errors.New("no slot is free")
 	// ErrClosed: the streamer has been closed.
 	ErrClosed = errors.New("streamer is closed")
+	// ErrBudget: no plan fits the memory. The message has the floor and what it is made of.
+	ErrBudget = errors.New("too little memory")
 	// ErrOptions: an options field is out of its bounds.
 	ErrOptions = errors.New("bad option")
 )

@@ -106,7 +106,7 @@ func TestFaultsOfTheDisk(t *testing.T) {
 func TestAFailedGuessIsForgottenAndTheDemandReports(t *testing.T) {
 	d := newDisk(t, small)
 	d.wrap = func(_ gturbo.LayerID, f File) File {
-		return &faulty{File: f, fault: func([]byte, int64, func([]byte, int64) (int, error)) (int, error) { return 0, syscall.EIO }}
+		return &faulty{File: f, fault: func([]byte, int64, readFunc) (int, error) { return 0, syscall.EIO }}
 	}
 	s := newStreamer(t, d, Options{Slots: 4})
 	s.Prefetch(0, span(0, 2))
@@ -133,7 +133,8 @@ func TestALayerThatDoesNotOpen(t *testing.T) {
 // checks every byte that anybody sees.
 func TestHammer(t *testing.T) {
 	for name, opts := range map[string]Options{
-		"tight": {Slots: 2, Reads: 3, Poison: true}, "roomy": {Slots: 12, Policy: LRU, Poison: true}, "mapped": {Mapped: true},
+		"tight": {Slots: 2, Reads: 3, Poison: true}, "roomy": {Slots: 12, Policy: LRU, Poison: true},
+		"mapped": {Mapped: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDisk(t, small)

@@ -51,8 +51,9 @@ func TestProbeChoice(t *testing.T) {
 	}{
 		"uncached although a little slower": {[]ProbeRow{row(true, 1, 92), row(false, 1, 100)}, row(true, 1, 92)},
 		"buffered when clearly faster":      {[]ProbeRow{row(true, 1, 80), row(false, 1, 100)}, row(false, 1, 100)},
-		"the fewest reads that saturate":    {[]ProbeRow{row(true, 1, 60), row(true, 2, 97), row(true, 4, 100)}, row(true, 2, 97)},
-		"buffered when nothing else is":     {[]ProbeRow{row(false, 1, 60), row(false, 4, 100)}, row(false, 4, 100)},
+		"the fewest reads that saturate": {
+			[]ProbeRow{row(true, 1, 60), row(true, 2, 97), row(true, 4, 100)}, row(true, 2, 97)},
+		"buffered when nothing else is": {[]ProbeRow{row(false, 1, 60), row(false, 4, 100)}, row(false, 4, 100)},
 	} {
 		if got := choose(c.rows); got != c.want {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
@@ -69,7 +70,8 @@ func TestProbeFailures(t *testing.T) {
 		}
 	}
 	missing := errors.New("gone")
-	if _, err := Probe(ctx, func() (*os.File, error) { return nil, missing }, ProbeOptions{Block: strideAlign}); !errors.Is(err, missing) {
+	_, err := Probe(ctx, func() (*os.File, error) { return nil, missing }, ProbeOptions{Block: strideAlign})
+	if !errors.Is(err, missing) {
 		t.Errorf("%v, want the error of open", err)
 	}
 	canceled, cancel := context.WithCancel(ctx)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"syscall"
 	"time"
 
@@ -103,32 +102,6 @@ func (s *Streamer) finish(r *read, took time.Duration, err error) {
 		f.arrived(r, err)
 	}
 	s.serve(l)
-}
-
-// arrived notes that a read has ended. After a failure the slot is no longer the want's.
-func (f *Fetch) arrived(r *read, err error) {
-	i := slices.IndexFunc(f.wants, func(w want) bool { return w.expert == r.expert })
-	w := &f.wants[i]
-	if err == nil {
-		w.state = present
-		f.ready = append(f.ready, i)
-	} else {
-		f.l.slots[w.slot].pins--
-		w.slot, w.state = none, given
-		f.err = err
-		f.leave()
-	}
-	f.notify()
-}
-
-// forget tells a read that f no longer waits. One that nobody waits for and that has not begun is given up.
-func (s *Streamer) forget(r *read, f *Fetch) {
-	r.wanted = slices.DeleteFunc(r.wanted, func(g *Fetch) bool { return g == f })
-	if len(r.wanted) > 0 || r.begun {
-		return
-	}
-	s.demand = slices.DeleteFunc(s.demand, func(q *read) bool { return q == r })
-	r.layer.clear(r.slot)
 }
 
 // fill reads one expert in full. Interrupted calls are repeated and short ones continued.

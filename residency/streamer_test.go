@@ -48,8 +48,9 @@ func ids(got []Loaded) []gturbo.ExpertID {
 
 func TestEachExpertArrivesOnceWithItsOwnBytes(t *testing.T) {
 	for name, opts := range map[string]Options{
-		"2 slots": {Slots: 2}, "8 slots, one read": {Slots: 8, Reads: 1}, "defaults": {}, "all resident": {Slots: 24, Reads: 8},
-		"more slots than experts": {Slots: 128}, "LRU": {Policy: LRU}, "mapped": {Mapped: true}, "poisoned": {Slots: 4, Poison: true},
+		"2 slots": {Slots: 2}, "8 slots, one read": {Slots: 8, Reads: 1}, "defaults": {},
+		"all resident": {Slots: 24, Reads: 8}, "more slots than experts": {Slots: 128}, "LRU": {Policy: LRU},
+		"mapped": {Mapped: true}, "poisoned": {Slots: 4, Poison: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDisk(t, small)

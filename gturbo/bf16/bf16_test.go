@@ -38,7 +38,9 @@ func nearest(f float32, widen func(uint16) float32, top uint16, limit float64) u
 func samples() []float32 {
 	var out []float32
 	for e := uint32(0); e < 255; e++ {
-		for _, m := range []uint32{0, 1, 0xfff, 0x1000, 0x1001, 0x2fff, 0x3000, 0x7fff, 0x8000, 0x8001, 0x18000, 0x2aaaaa, 0x7fffff, 0x7ff000, 0x7fefff} {
+		for _, m := range []uint32{
+			0, 1, 0xfff, 0x1000, 0x1001, 0x2fff, 0x3000, 0x7fff, 0x8000, 0x8001, 0x18000, 0x2aaaaa, 0x7fefff, 0x7ff000, 0x7fffff,
+		} {
 			u := e<<23 | m
 			out = append(out, math.Float32frombits(u), math.Float32frombits(u|1<<31))
 		}

@@ -23,7 +23,8 @@ func allocate(size int) (whole []byte, skip int, err error) {
 // view maps a file; the mapping object may be closed at once, the view keeps it alive.
 func view(f *os.File, offset int64, length int) ([]byte, error) {
 	end := uint64(offset) + uint64(length)
-	h, err := windows.CreateFileMapping(windows.Handle(f.Fd()), nil, windows.PAGE_READONLY, uint32(end>>32), uint32(end), nil)
+	file := windows.Handle(f.Fd())
+	h, err := windows.CreateFileMapping(file, nil, windows.PAGE_READONLY, uint32(end>>32), uint32(end), nil)
 	if err != nil {
 		return nil, err
 	}

@@ -108,7 +108,9 @@ func TestMapOutlivesTheDescriptor(t *testing.T) {
 
 func TestRangesOutsideAreRefused(t *testing.T) {
 	f, _ := randomFile(t, 100)
-	for _, c := range []struct{ offset, length int64 }{{0, 101}, {100, 1}, {101, 0}, {-1, 1}, {0, -1}, {1 << 62, 1 << 62}} {
+	for _, c := range []struct{ offset, length int64 }{
+		{0, 101}, {100, 1}, {101, 0}, {-1, 1}, {0, -1}, {1 << 62, 1 << 62},
+	} {
 		if _, err := Map("test", f, c.offset, c.length); !errors.Is(err, ErrRange) {
 			t.Errorf("offset %d length %d: %v, want ErrRange", c.offset, c.length, err)
 		}

@@ -71,7 +71,8 @@ func TestCheckValues(t *testing.T) {
 		{"x", 1, 0x57df189ae6c0508a, 0.3432478904724121},
 		{"language_model.model.embed_tokens.weight", 0, 0x7b8969790d33bc37, 0.4825654625892639},
 		{"language_model.model.embed_tokens.weight", 92274687, 0xf7cd9c1b74b6dbf2, 0.9679811000823975},
-		{"language_model.model.layers.29.experts.switch_glu.down_proj.scales", 3964927, 0x0524e1a51bb4f1e3, 0.020093977451324463},
+		{"language_model.model.layers.29.experts.switch_glu.down_proj.scales", 3964927,
+			0x0524e1a51bb4f1e3, 0.020093977451324463},
 	} {
 		w := word(seed(c.name), c.i)
 		if w != c.word || float64(unit(w)) != c.unit {
@@ -144,7 +145,8 @@ func TestFullHasTheNumbersOfTheRealCheckpoint(t *testing.T) {
 		}
 	}
 	if len(snap.Tensors) != 1697 || total != 15_340_981_404 || tower != 1_140_925_536 {
-		t.Errorf("%d tensors, %d bytes, %d of the tower; want 1697, 15340981404, 1140925536", len(snap.Tensors), total, tower)
+		t.Errorf("%d tensors, %d bytes, %d of the tower; want 1697, 15340981404, 1140925536",
+			len(snap.Tensors), total, tower)
 	}
 	if len(snap.ShardSizes) != 3 {
 		t.Errorf("%d shards, want 3", len(snap.ShardSizes))
