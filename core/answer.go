@@ -16,6 +16,9 @@ type AnswerOptions struct {
 	Stop []string
 	// Progress, unless nil, hears of the prefill, on the calling goroutine.
 	Progress func(Progress)
+	// Token, unless nil, hears of every token before the events that it brings, on the calling goroutine: of those,
+	// too, that bring none.
+	Token func(Token)
 }
 
 // Answer is the account of one answer.
@@ -45,6 +48,9 @@ func (s *Session) Answer(ctx context.Context, p *Prompt, o AnswerOptions, emit f
 	var last Token
 	a.Result, err = s.Generate(ctx, o.Generate, func(t Token) error {
 		last = t
+		if o.Token != nil {
+			o.Token(t)
+		}
 		return r.events(parser.Push(t.ID), t)
 	})
 	if err != nil && ctx.Err() == nil {
