@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"slices"
+	"sort"
 )
 
 // blockBytes bounds a block: damage is named, and fetched again, in units of at most this.
@@ -92,11 +93,13 @@ type cursor struct {
 
 // at returns a cursor that begins at byte to of the file, which must be the start of a block.
 func (m blockMap) at(file int, to int64) cursor {
-	i, found := slices.BinarySearchFunc(m[file], to, func(b block, to int64) int { return cmp.Compare(b.to, to) })
-	if !found {
+	blocks := m[file]
+	// Blocks are looked at in place: a copy would read the checksum that another worker is about to record.
+	i := sort.Search(len(blocks), func(i int) bool { return blocks[i].to >= to })
+	if i == len(blocks) || blocks[i].to != to {
 		panic(fmt.Sprintf("BUG: no block of file %d starts at byte %d", file, to))
 	}
-	return cursor{blocks: m[file][i:]}
+	return cursor{blocks: blocks[i:]}
 }
 
 // take feeds data; complete is called for each block that ends inside it.
