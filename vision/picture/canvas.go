@@ -13,7 +13,7 @@ type layer struct {
 	after               disposal
 }
 
-// disposal says what becomes of a layer's area before the next one is drawn.
+// disposal says what becomes of a layer's area before the next one is drawn; the values are PNG's.
 type disposal byte
 
 const (

@@ -8,18 +8,7 @@ package png
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
-	"hash/crc32"
-)
-
-var (
-	// ErrDamaged: the bytes contradict the format.
-	ErrDamaged = errors.New("damaged PNG")
-	// ErrTruncated: the file ends before the picture is complete.
-	ErrTruncated = errors.New("truncated PNG")
-	// ErrUnsupported: a file of a kind that this package does not decode.
-	ErrUnsupported = errors.New("unsupported kind of PNG")
 )
 
 // Signature opens every PNG file.
@@ -45,6 +34,7 @@ type Header struct {
 
 	colour     byte
 	interlaced bool
+	hasPalette bool
 	colours    [256][4]byte // palette with alpha
 	key        []byte       // transparent sample or colour, 2 bytes a sample; nil without one
 	data       []byte       // the file
@@ -54,19 +44,12 @@ type Header struct {
 // Frame is one frame of an animated file.
 type Frame struct {
 	X, Y, Width, Height int
-	Dispose             byte // what becomes of its area afterwards: DisposeNone, DisposeClear, DisposePrevious
+	Dispose             byte // what becomes of its area afterwards: 0 it stays, 1 cleared, 2 restored
 	Over                bool // blended over what is there, rather than replacing it
 
 	at     int // offset of its control chunk
 	filled bool
 }
-
-// values of Frame.Dispose
-const (
-	DisposeNone     = 0
-	DisposeClear    = 1
-	DisposePrevious = 2
-)
 
 // WorkingBytes is the most that decoding the still picture holds at once.
 func (h *Header) WorkingBytes() int64 {
@@ -83,19 +66,6 @@ func (h *Header) WorkingBytes() int64 {
 
 // maxFrames bounds what the list of frames can take.
 const maxFrames = 4096
-
-// chunk is one chunk as it lies in the file.
-type chunk struct {
-	at      int
-	checked []byte // type and payload: what the checksum covers
-	payload []byte
-	sum     uint32
-}
-
-func (c chunk) name() string { return string(c.checked[:4]) }
-
-// next is the offset of the chunk behind c.
-func (c chunk) next() int { return c.at + 12 + len(c.payload) }
 
 // ParseHeader reads the chunks of data, which begins with Signature and stays as it is, and decompresses none.
 // Errors wrap ErrDamaged, ErrTruncated or ErrUnsupported.
@@ -146,29 +116,6 @@ func (h *Header) readChunk(c chunk) error {
 		if n := len(h.Frames); n > 0 {
 			h.Frames[n-1].filled = true
 		}
-	}
-	return nil
-}
-
-func readChunk(data []byte, pos int) (chunk, error) {
-	if len(data)-pos < 12 {
-		return chunk{}, fmt.Errorf("%w: file ends at byte %d without its last chunk", ErrTruncated, len(data))
-	}
-	n := binary.BigEndian.Uint32(data[pos:])
-	if n > 1<<31-1 {
-		return chunk{}, fmt.Errorf("%w: chunk of %d bytes at byte %d", ErrDamaged, n, pos)
-	}
-	if left := len(data) - pos - 12; int(n) > left {
-		return chunk{}, fmt.Errorf("%w: chunk at byte %d needs %d bytes, %d are left", ErrTruncated, pos, n, left)
-	}
-	end := pos + 8 + int(n)
-	return chunk{at: pos, checked: data[pos+4 : end], payload: data[pos+8 : end], sum: binary.BigEndian.Uint32(data[end:])}, nil
-}
-
-// check compares the chunk with its checksum.
-func (c chunk) check() error {
-	if got := crc32.ChecksumIEEE(c.checked); got != c.sum {
-		return fmt.Errorf("%w: chunk %q at byte %d has checksum %08x, expected %08x", ErrDamaged, c.checked[:4], c.at, got, c.sum)
 	}
 	return nil
 }
@@ -235,7 +182,7 @@ func (h *Header) readPalette(c chunk) error {
 	for i := range len(b) / 3 {
 		copy(h.colours[i][:3], b[3*i:])
 	}
-	h.key = []byte{} // marks the palette as seen
+	h.hasPalette = true
 	return nil
 }
 
@@ -281,25 +228,13 @@ func (h *Header) checkComplete() error {
 	if h.still == 0 {
 		return fmt.Errorf("%w: no image data", ErrTruncated)
 	}
-	if h.colour == palette && h.key == nil {
+	if h.colour == palette && !h.hasPalette {
 		return fmt.Errorf("%w: no palette", ErrDamaged)
 	}
 	for i, f := range h.Frames {
 		if !f.filled {
 			return fmt.Errorf("%w: frame %d has no data", ErrTruncated, i+1)
 		}
-	}
-	return nil
-}
-
-// trailer is the chunk that ends every file.
-const trailer = "\x00\x00\x00\x00IEND\xae\x42\x60\x82"
-
-// Complete reports an error unless data ends with the end chunk: lenient decoders show what a truncated file lacks
-// in black.
-func Complete(data []byte) error {
-	if len(data) < len(trailer) || string(data[len(data)-len(trailer):]) != trailer {
-		return fmt.Errorf("%w: the last 12 bytes are not the end chunk", ErrTruncated)
 	}
 	return nil
 }
