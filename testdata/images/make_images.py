@@ -9,6 +9,7 @@ import json
 import os
 import struct
 import subprocess
+import tempfile
 import zlib
 
 import numpy as np
@@ -127,9 +128,10 @@ def jpegs():
     accept("jpeg-adobe-ycck.jpg", patch(cmyk, b"Adobe", 11, b"\2"))
     accept("jpeg-restart.jpg", jpeg_bytes(im, quality=80, restart_marker_blocks=2))
     accept("jpeg-restart-progressive.jpg", jpeg_bytes(im, quality=80, restart_marker_rows=1, progressive=True))
-    with open("/tmp/scans.txt", "w") as f:
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as f:
         f.write("0;1;2;")
-    multi = cjpeg(scene(45, 31), "-scans", "/tmp/scans.txt", "-sample", "2x2")
+        f.flush()
+        multi = cjpeg(scene(45, 31), "-scans", f.name, "-sample", "2x2")
     accept("jpeg-three-scans.jpg", multi)
     accept("jpeg-quality-3.jpg", jpeg_bytes(im, quality=3))
     accept("jpeg-1x1.jpg", jpeg_bytes(Image.fromarray(scene(1, 1)), quality=80))
