@@ -69,12 +69,7 @@ func (s *Streamer) Fetch(ctx context.Context, id gturbo.LayerID, experts []gturb
 	}
 	l := &s.layers[id]
 	f := &Fetch{s: s, l: l, wants: make([]want, len(experts)), left: len(experts), wake: make(chan struct{}, 1)}
-	seen := make([]bool, s.dims.Experts)
 	for i, e := range experts {
-		if seen[e] {
-			panic(fmt.Sprintf("BUG: residency: layer %d: expert %d asked for twice in one fetch", id, e))
-		}
-		seen[e] = true
 		f.wants[i] = want{expert: e, slot: none}
 	}
 	// A Release may come between opening and locking; it needs no open fetch, so look again.
@@ -89,11 +84,11 @@ func (s *Streamer) Fetch(ctx context.Context, id gturbo.LayerID, experts []gturb
 		s.mu.Unlock()
 	}
 	defer s.mu.Unlock()
+	if e, twice := l.history.use(experts); twice {
+		panic(fmt.Sprintf("BUG: residency: layer %d: expert %d asked for twice in one fetch", id, e))
+	}
 	s.fetches++
 	s.stats.Fetches++
-	for _, e := range experts {
-		l.history.use(e)
-	}
 	if s.opts.Mapped {
 		f.placeMapped()
 		return f, nil

@@ -14,10 +14,18 @@ func newHistory(experts int) history {
 	return history{count: make([]uint64, experts), last: make([]uint64, experts)}
 }
 
-func (h *history) use(e gturbo.ExpertID) {
-	h.tick++
-	h.count[e]++
-	h.last[e] = h.tick
+// use counts one fetch. If an expert is in it twice, use names it and stops there.
+func (h *history) use(experts []gturbo.ExpertID) (e gturbo.ExpertID, twice bool) {
+	from := h.tick
+	for _, e := range experts {
+		if h.last[e] > from {
+			return e, true
+		}
+		h.tick++
+		h.count[e]++
+		h.last[e] = h.tick
+	}
+	return 0, false
 }
 
 // before reports whether a leaves its slot before b. Ticks of used experts differ, so the order is total among them;

@@ -255,3 +255,32 @@ func TestClosedStreamerRefuses(t *testing.T) {
 		t.Errorf("%d layers open", n)
 	}
 }
+
+// What a layer costs when nothing must be read.
+func BenchmarkFetchHits(b *testing.B) {
+	d := &disk{dims: small, dir: b.TempDir()}
+	if err := os.WriteFile(d.path(0), make([]byte, small.Experts*small.Stride), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	s, err := NewStreamer(d, small, Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	experts := span(0, 8)
+	b.ReportAllocs()
+	for b.Loop() {
+		f, err := s.Fetch(ctx, 0, experts)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for range experts {
+			x, _, err := f.Next(ctx)
+			if err != nil {
+				b.Fatal(err)
+			}
+			f.Done(x, nil)
+		}
+		f.Close()
+	}
+}

@@ -286,6 +286,35 @@ func TestRangesOutsideOfAFileAreRefused(t *testing.T) {
 	}
 }
 
+// The whole way of two layers of the true shapes: computed, written, read back, hashed.
+func BenchmarkInstall(b *testing.B) {
+	var config map[string]any
+	if err := json.Unmarshal(Full(), &config); err != nil {
+		b.Fatal(err)
+	}
+	words := config["text_config"].(map[string]any)
+	words["num_hidden_layers"], words["vocab_size"] = 2, 4096
+	words["layer_types"] = []string{"sliding_attention", "full_attention"}
+	delete(config, "vision_config")
+	overrides := map[string]any{"group_size": 64, "bits": 4, "mode": "affine"}
+	for _, layer := range []string{"0", "1"} {
+		overrides["language_model.model.layers."+layer+".router.proj"] = map[string]int{"bits": 8}
+	}
+	config["quantization"] = overrides
+	for _, key := range []string{"boi", "boa", "image", "audio", "eoi", "eoa", "video"} {
+		delete(config, key+"_token_id")
+	}
+	s := source(b, mustJSON(config))
+	for b.Loop() {
+		out := filepath.Join(b.TempDir(), "two.gturbo")
+		r, err := install.Install(ctx, install.Options{Source: s, Output: out, AllowUnknown: true})
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.SetBytes(r.OutputBytes)
+	}
+}
+
 // One core's speed for an expert's tensors, the bulk of the model.
 func BenchmarkRead(b *testing.B) {
 	s := source(b, nil)
