@@ -47,7 +47,7 @@ func TestAffineEqualsDequantizedDotProducts(t *testing.T) {
 								sum += term
 								magnitude += math.Abs(term)
 							}
-							wantNear(t, name, y[row*out+o], sum, magnitude, tolerance["affine"])
+							wantNear(t, name, y[row*out+o], sum, magnitude, tolerated("affine", k))
 						}
 					}
 				}

@@ -11,8 +11,9 @@ const (
 	// cache.
 	panelGroups = 8
 	panelWidth  = panelGroups * groupSize
-	// tileRows is the most rows whose sums one panel keeps, 32 elements each.
-	tileRows = rowBlock
+	// tileRows is the most rows that a panel meets before the next panel is unpacked: their sums, 32 elements each, stay
+	// in the first-level cache, and the rows of a wide matrix in the second.
+	tileRows = 32
 )
 
 // avx2Pack orders the activations as the codes come out of their registers: internal/asm/affine.go.
@@ -37,17 +38,35 @@ func avx2Pack(dst, x []float32, bits int) {
 
 // avx2Affine streams the codes once for one row. For more rows it unpacks panels of outputs and multiplies tiles, with
 // the same order of operations per element.
-func avx2Affine(a affineCall) {
+func avx2Affine(a affineCall) { affineRows(a, 2, avx2OneRow, avx2Panel) }
+
+// fewOutputs is how many outputs a few rows pass one after the other, while the codes stay in the first-level cache.
+const fewOutputs = 8
+
+// affineRows runs one for each row when there are at most few of them, which is then faster than unpacking, else panel
+// for every panel of outputs.
+func affineRows(a affineCall, few int, one func(affineCall), panel func(a affineCall, o int)) {
 	if a.rows == 1 {
-		avx2OneRow(a)
+		one(a)
+		return
+	}
+	part := a
+	if a.rows <= few {
+		part.rows = 1
+		for part.lo = a.lo; part.lo < a.hi; part.lo += fewOutputs {
+			part.hi = min(part.lo+fewOutputs, a.hi)
+			for r := range a.rows {
+				part.x, part.y = a.x[r*a.ldx:], a.y[r*a.ldy+part.lo-a.lo:]
+				one(part)
+			}
+		}
 		return
 	}
 	for first := 0; first < a.rows; first += tileRows {
-		part := a
 		part.rows = min(tileRows, a.rows-first)
 		part.x, part.y = a.x[first*a.ldx:], a.y[first*a.ldy:]
 		for o := a.lo; o < a.hi; o += panelOutputs {
-			avx2Panel(part, o)
+			panel(part, o)
 		}
 	}
 }
@@ -120,11 +139,12 @@ func widenGroups(dst []float32, src core.Vector, n int) {
 	}
 }
 
-// avx2Panel computes outputs o to o+3, of those below a.hi, for all rows.
-func avx2Panel(a affineCall, o int) {
+// beginPanel widens the scales of outputs o to o+3 and starts their sums with the biases' part. outputs is how many of
+// them are below a.hi.
+func beginPanel(a affineCall, o int) (s panelScratch, outputs int) {
 	groups := a.w.In / groupSize
-	s := dividePanel(a.scratch, a.rows, groups)
-	outputs := min(panelOutputs, a.hi-o)
+	s = dividePanel(a.scratch, a.rows, groups)
+	outputs = min(panelOutputs, a.hi-o)
 	for m := range panelOutputs {
 		from := 2 * groups * min(o+m, a.hi-1) // outputs that do not exist repeat the last
 		widenGroups(s.scales[m*s.stride:][:s.stride], a.w.Scales[from:], groups)
@@ -144,7 +164,13 @@ func avx2Panel(a affineCall, o int) {
 		}
 	}
 	avx2BiasDots(&s.sums[0], &s.biases[0], &a.x[a.w.In], 4*a.ldx, blocks, tail, a.rows)
+	return s, outputs
+}
 
+// avx2Panel computes outputs o to o+3, of those below a.hi, for all rows.
+func avx2Panel(a affineCall, o int) {
+	groups := a.w.In / groupSize
+	s, outputs := beginPanel(a, o)
 	rowBytes := a.w.In * a.w.Bits / 8
 	unpack := avx2Unpack4
 	if a.w.Bits == 8 {

@@ -45,7 +45,7 @@ func TestModelEqualsTheReference(t *testing.T) {
 				got, _ := m.run(t, s, runPlan{kernels: k.name, threads: 2, chunks: c.chunks, ring: 23 + c.chunks[0] + 28, kv: core.KVFloat32})
 				v := m.w.Config.Vocab
 				for i, g := range got {
-					wantNear(t, sized("position ", i/v, " logit ", i%v), g, want[i/v][i%v], top, tolerance["model"])
+					wantNear(t, sized("position ", i/v, " logit ", i%v), g, want[i/v][i%v], top, tolerated("model", k))
 				}
 			})
 		})

@@ -5,13 +5,15 @@
 package cpu
 
 // avx2Gemv4 multiplies one packed row with outputs of 4-bit codes. blocks is the number of whole blocks of
-// 8 groups; tail is the first of the last 8 groups when some are left over, else negative.
+// 8 groups; tail is the first of the last 8 groups when some are left over, else negative. scratch holds the scales
+// of two outputs, as float32, each a whole number of blocks and one more.
 //
 //go:noescape
 func avx2Gemv4(y *float32, codes *byte, scales *byte, biases *byte, x *float32, groups int, blocks int, tail int, outputs int, scratch *float32)
 
 // avx2Gemv8 multiplies one packed row with outputs of 8-bit codes. blocks is the number of whole blocks of
-// 8 groups; tail is the first of the last 8 groups when some are left over, else negative.
+// 8 groups; tail is the first of the last 8 groups when some are left over, else negative. scratch holds the scales
+// of two outputs, as float32, each a whole number of blocks and one more.
 //
 //go:noescape
 func avx2Gemv8(y *float32, codes *byte, scales *byte, biases *byte, x *float32, groups int, blocks int, tail int, outputs int, scratch *float32)
@@ -69,6 +71,36 @@ func avx2DenseTile3(t *float32, w *float32, x *float32, ldx int, steps int, coun
 //
 //go:noescape
 func avx2Finish(y *float32, ldy int, t *float32, count int)
+
+// avx2PackInt16 rounds each group of x to integers within 32767 and writes them in four parts of 16; scales receives
+// the value of one step, sums the sum of the rounded group.
+//
+//go:noescape
+func avx2PackInt16(dst *int16, scales *float32, sums *float32, x *float32, groups int)
+
+// avx2GemvInt16 multiplies one packed row with outputs of 4-bit codes; arguments as in avx2Gemv4.
+//
+//go:noescape
+func avx2GemvInt16(y *float32, codes *byte, scales *byte, biases *byte, x *int16, xscales *float32, sums *float32, groups int, blocks int, tail int, outputs int, scratch *float32)
+
+// avx2UnpackInt16 widens groups of 4-bit codes of outputs, stride bytes apart, to dst, [outputs, panelGroups*64].
+//
+//go:noescape
+func avx2UnpackInt16(dst *int16, codes *byte, stride int, groups int, outputs int)
+
+// avx2TileInt16x1 adds groups, at most 8, of a panel w, [4, panelGroups*64], scaled, to the sums t, [count*1, 4, 8].
+// Strides are in bytes, ldx for x and xscales alike. 8 scales can be read whatever groups is. scratch is
+// [4, 1, 8].
+//
+//go:noescape
+func avx2TileInt16x1(t *float32, w *int16, scales *float32, scaleStride int, x *int16, xscales *float32, ldx int, groups int, count int, scratch *float32)
+
+// avx2TileInt16x2 adds groups, at most 8, of a panel w, [4, panelGroups*64], scaled, to the sums t, [count*2, 4, 8].
+// Strides are in bytes, ldx for x and xscales alike. 8 scales can be read whatever groups is. scratch is
+// [4, 2, 8].
+//
+//go:noescape
+func avx2TileInt16x2(t *float32, w *int16, scales *float32, scaleStride int, x *int16, xscales *float32, ldx int, groups int, count int, scratch *float32)
 
 // avx2Pack4 writes each group of x, taken as an 8 by 8 matrix, transposed, row k times 16^-k (the last row as it is).
 //

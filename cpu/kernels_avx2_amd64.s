@@ -13,13 +13,8 @@ TEXT ·avx2Gemv4(SB), NOSPLIT, $0-80
 	MOVQ         biases+24(FP), BX
 	MOVQ         x+32(FP), SI
 	MOVQ         groups+40(FP), DI
-	MOVQ         tail+56(FP), R8
-	MOVQ         outputs+64(FP), R9
-	MOVQ         DI, R10
-	SHLQ         $0x08, R10
-	ADDQ         SI, R10
-	MOVL         $0x0000000f, R11
-	MOVD         R11, X0
+	MOVL         $0x0000000f, R8
+	MOVD         R8, X0
 	VPBROADCASTD X0, Y0
 	VPSLLD       $0x04, Y0, Y1
 	VPSLLD       $0x08, Y0, Y2
@@ -27,24 +22,74 @@ TEXT ·avx2Gemv4(SB), NOSPLIT, $0-80
 	VPSLLD       $0x10, Y0, Y4
 	VPSLLD       $0x14, Y0, Y5
 	VPSLLD       $0x18, Y0, Y6
-	LEAQ         leftover_0<>+0(SB), R11
-	MOVQ         DI, R12
-	ANDQ         $0x07, R12
-	VMOVUPS      (R11)(R12*4), Y7
-	TESTQ        R9, R9
-	JZ           output_done
+	MOVQ         outputs+64(FP), R8
+	SHRQ         $0x01, R8
+	TESTQ        R8, R8
+	JZ           pair_done
 
-output:
-	VXORPS Y8, Y8, Y8
+pair:
+	MOVQ   scratch+72(FP), R10
+	VXORPS Y7, Y7, Y7
+	MOVQ   DI, R9
+	SHLQ   $0x08, R9
+	ADDQ   SI, R9
 	MOVQ   DX, R11
 	MOVQ   BX, R12
-	MOVQ   R10, R13
-	MOVQ   scratch+72(FP), R14
+	MOVQ   R9, R13
+	MOVQ   R10, R14
 	MOVQ   blocks+48(FP), R15
 	TESTQ  R15, R15
-	JZ     block_done
+	JZ     pair_0_block_done
 
-block:
+pair_0_block:
+	VPMOVZXWD   (R12), Y8
+	VPSLLD      $0x10, Y8, Y8
+	VFMADD231PS (R13), Y8, Y7
+	VPMOVZXWD   (R11), Y8
+	VPSLLD      $0x10, Y8, Y8
+	VMOVUPS     Y8, (R14)
+	ADDQ        $0x00000010, R11
+	ADDQ        $0x00000010, R12
+	ADDQ        $0x00000020, R13
+	ADDQ        $0x00000020, R14
+	DECQ        R15
+	JNZ         pair_0_block
+
+pair_0_block_done:
+	MOVQ        tail+56(FP), R11
+	TESTQ       R11, R11
+	JS          pair_0_prepared
+	VPMOVZXWD   (BX)(R11*2), Y8
+	VPSLLD      $0x10, Y8, Y8
+	LEAQ        leftover<>+0(SB), R12
+	MOVQ        DI, R13
+	ANDQ        $0x07, R13
+	VANDPS      (R12)(R13*4), Y8, Y8
+	VFMADD231PS (R9)(R11*4), Y8, Y7
+	VPMOVZXWD   (DX)(R11*2), Y8
+	VPSLLD      $0x10, Y8, Y8
+	VMOVUPS     Y8, (R10)(R11*4)
+
+pair_0_prepared:
+	MOVQ   blocks+48(FP), R11
+	SHLQ   $0x05, R11
+	ADDQ   $0x00000020, R11
+	ADDQ   R11, R10
+	LEAQ   (DX)(DI*2), DX
+	LEAQ   (BX)(DI*2), BX
+	VXORPS Y8, Y8, Y8
+	MOVQ   DI, R9
+	SHLQ   $0x08, R9
+	ADDQ   SI, R9
+	MOVQ   DX, R11
+	MOVQ   BX, R12
+	MOVQ   R9, R13
+	MOVQ   R10, R14
+	MOVQ   blocks+48(FP), R15
+	TESTQ  R15, R15
+	JZ     pair_1_block_done
+
+pair_1_block:
 	VPMOVZXWD   (R12), Y9
 	VPSLLD      $0x10, Y9, Y9
 	VFMADD231PS (R13), Y9, Y8
@@ -56,90 +101,253 @@ block:
 	ADDQ        $0x00000020, R13
 	ADDQ        $0x00000020, R14
 	DECQ        R15
-	JNZ         block
+	JNZ         pair_1_block
 
-block_done:
-	TESTQ       R8, R8
-	JS          prepared
-	MOVQ        scratch+72(FP), R14
-	VPMOVZXWD   (BX)(R8*2), Y9
+pair_1_block_done:
+	MOVQ        tail+56(FP), R11
+	TESTQ       R11, R11
+	JS          pair_1_prepared
+	VPMOVZXWD   (BX)(R11*2), Y9
 	VPSLLD      $0x10, Y9, Y9
-	VANDPS      Y7, Y9, Y9
-	VFMADD231PS (R10)(R8*4), Y9, Y8
-	VPMOVZXWD   (DX)(R8*2), Y9
+	LEAQ        leftover<>+0(SB), R12
+	MOVQ        DI, R13
+	ANDQ        $0x07, R13
+	VANDPS      (R12)(R13*4), Y9, Y9
+	VFMADD231PS (R9)(R11*4), Y9, Y8
+	VPMOVZXWD   (DX)(R11*2), Y9
 	VPSLLD      $0x10, Y9, Y9
-	VMOVUPS     Y9, (R14)(R8*4)
+	VMOVUPS     Y9, (R10)(R11*4)
 
-prepared:
-	MOVQ SI, R11
-	MOVQ scratch+72(FP), R12
-	MOVQ DI, R13
+pair_1_prepared:
+	LEAQ   (DX)(DI*2), DX
+	LEAQ   (BX)(DI*2), BX
+	MOVQ   DI, R12
+	IMUL3Q $0x00000020, R12, R12
+	ADDQ   CX, R12
+	MOVQ   scratch+72(FP), R10
+	MOVQ   blocks+48(FP), R11
+	SHLQ   $0x05, R11
+	ADDQ   $0x00000020, R11
+	MOVQ   SI, R9
+	MOVQ   DI, R13
 
-group:
+pair_group:
 	VMOVDQU      (CX), Y10
+	VMOVDQU      (R12), Y12
+	VMOVUPS      (R9), Y11
 	VPAND        Y0, Y10, Y9
 	VCVTDQ2PS    Y9, Y9
-	VMULPS       (R11), Y9, Y9
-	VPAND        Y1, Y10, Y11
-	VCVTDQ2PS    Y11, Y11
-	VFMADD231PS  32(R11), Y11, Y9
-	VPAND        Y2, Y10, Y11
-	VCVTDQ2PS    Y11, Y11
-	VFMADD231PS  64(R11), Y11, Y9
-	VPAND        Y3, Y10, Y11
-	VCVTDQ2PS    Y11, Y11
-	VFMADD231PS  96(R11), Y11, Y9
-	VPAND        Y4, Y10, Y11
-	VCVTDQ2PS    Y11, Y11
-	VFMADD231PS  128(R11), Y11, Y9
-	VPAND        Y5, Y10, Y11
-	VCVTDQ2PS    Y11, Y11
-	VFMADD231PS  160(R11), Y11, Y9
-	VPAND        Y6, Y10, Y11
-	VCVTDQ2PS    Y11, Y11
-	VFMADD231PS  192(R11), Y11, Y9
+	VMULPS       Y11, Y9, Y9
+	VPAND        Y0, Y12, Y13
+	VCVTDQ2PS    Y13, Y13
+	VMULPS       Y11, Y13, Y11
+	VMOVUPS      32(R9), Y13
+	VPAND        Y1, Y10, Y14
+	VCVTDQ2PS    Y14, Y14
+	VFMADD231PS  Y13, Y14, Y9
+	VPAND        Y1, Y12, Y14
+	VCVTDQ2PS    Y14, Y14
+	VFMADD231PS  Y13, Y14, Y11
+	VMOVUPS      64(R9), Y13
+	VPAND        Y2, Y10, Y14
+	VCVTDQ2PS    Y14, Y14
+	VFMADD231PS  Y13, Y14, Y9
+	VPAND        Y2, Y12, Y14
+	VCVTDQ2PS    Y14, Y14
+	VFMADD231PS  Y13, Y14, Y11
+	VMOVUPS      96(R9), Y13
+	VPAND        Y3, Y10, Y14
+	VCVTDQ2PS    Y14, Y14
+	VFMADD231PS  Y13, Y14, Y9
+	VPAND        Y3, Y12, Y14
+	VCVTDQ2PS    Y14, Y14
+	VFMADD231PS  Y13, Y14, Y11
+	VMOVUPS      128(R9), Y13
+	VPAND        Y4, Y10, Y14
+	VCVTDQ2PS    Y14, Y14
+	VFMADD231PS  Y13, Y14, Y9
+	VPAND        Y4, Y12, Y14
+	VCVTDQ2PS    Y14, Y14
+	VFMADD231PS  Y13, Y14, Y11
+	VMOVUPS      160(R9), Y13
+	VPAND        Y5, Y10, Y14
+	VCVTDQ2PS    Y14, Y14
+	VFMADD231PS  Y13, Y14, Y9
+	VPAND        Y5, Y12, Y14
+	VCVTDQ2PS    Y14, Y14
+	VFMADD231PS  Y13, Y14, Y11
+	VMOVUPS      192(R9), Y13
+	VPAND        Y6, Y10, Y14
+	VCVTDQ2PS    Y14, Y14
+	VFMADD231PS  Y13, Y14, Y9
+	VPAND        Y6, Y12, Y14
+	VCVTDQ2PS    Y14, Y14
+	VFMADD231PS  Y13, Y14, Y11
+	VMOVUPS      224(R9), Y13
 	VPSRLD       $0x1c, Y10, Y10
 	VCVTDQ2PS    Y10, Y10
-	VFMADD231PS  224(R11), Y10, Y9
-	VBROADCASTSS (R12), Y10
-	VFMADD231PS  Y9, Y10, Y8
+	VFMADD231PS  Y13, Y10, Y9
+	VPSRLD       $0x1c, Y12, Y10
+	VCVTDQ2PS    Y10, Y10
+	VFMADD231PS  Y13, Y10, Y11
+	VBROADCASTSS (R10), Y10
+	VFMADD231PS  Y9, Y10, Y7
+	VBROADCASTSS (R10)(R11*1), Y9
+	VFMADD231PS  Y11, Y9, Y8
 	ADDQ         $0x00000020, CX
-	ADDQ         $0x00000100, R11
-	ADDQ         $0x00000004, R12
+	ADDQ         $0x00000020, R12
+	ADDQ         $0x00000100, R9
+	ADDQ         $0x00000004, R10
 	DECQ         R13
-	JNZ          group
-	VEXTRACTF128 $0x01, Y8, X9
-	VADDPS       X8, X9, X9
+	JNZ          pair_group
+	VEXTRACTF128 $0x01, Y7, X9
+	VADDPS       X7, X9, X9
 	VHADDPS      X9, X9, X9
 	VHADDPS      X9, X9, X9
 	VMOVSS       X9, (AX)
-	ADDQ         $0x00000004, AX
-	LEAQ         (DX)(DI*2), DX
-	LEAQ         (BX)(DI*2), BX
-	DECQ         R9
-	JNZ          output
+	VEXTRACTF128 $0x01, Y8, X7
+	VADDPS       X8, X7, X7
+	VHADDPS      X7, X7, X7
+	VHADDPS      X7, X7, X7
+	VMOVSS       X7, 4(AX)
+	MOVQ         R12, CX
+	ADDQ         $0x00000008, AX
+	DECQ         R8
+	JNZ          pair
 
-output_done:
+pair_done:
+	MOVQ  outputs+64(FP), R8
+	ANDQ  $0x01, R8
+	TESTQ R8, R8
+	JZ    last_done
+
+last:
+	MOVQ   scratch+72(FP), R10
+	VXORPS Y7, Y7, Y7
+	MOVQ   DI, R9
+	SHLQ   $0x08, R9
+	ADDQ   SI, R9
+	MOVQ   DX, R11
+	MOVQ   BX, R12
+	MOVQ   R9, R13
+	MOVQ   R10, R14
+	MOVQ   blocks+48(FP), R15
+	TESTQ  R15, R15
+	JZ     last_0_block_done
+
+last_0_block:
+	VPMOVZXWD   (R12), Y8
+	VPSLLD      $0x10, Y8, Y8
+	VFMADD231PS (R13), Y8, Y7
+	VPMOVZXWD   (R11), Y8
+	VPSLLD      $0x10, Y8, Y8
+	VMOVUPS     Y8, (R14)
+	ADDQ        $0x00000010, R11
+	ADDQ        $0x00000010, R12
+	ADDQ        $0x00000020, R13
+	ADDQ        $0x00000020, R14
+	DECQ        R15
+	JNZ         last_0_block
+
+last_0_block_done:
+	MOVQ        tail+56(FP), R11
+	TESTQ       R11, R11
+	JS          last_0_prepared
+	VPMOVZXWD   (BX)(R11*2), Y8
+	VPSLLD      $0x10, Y8, Y8
+	LEAQ        leftover<>+0(SB), R12
+	MOVQ        DI, R13
+	ANDQ        $0x07, R13
+	VANDPS      (R12)(R13*4), Y8, Y8
+	VFMADD231PS (R9)(R11*4), Y8, Y7
+	VPMOVZXWD   (DX)(R11*2), Y8
+	VPSLLD      $0x10, Y8, Y8
+	VMOVUPS     Y8, (R10)(R11*4)
+
+last_0_prepared:
+	LEAQ   (DX)(DI*2), DX
+	LEAQ   (BX)(DI*2), BX
+	MOVQ   DI, R9
+	IMUL3Q $0x00000020, R9, R9
+	ADDQ   CX, R9
+	MOVQ   scratch+72(FP), R10
+	MOVQ   blocks+48(FP), R9
+	SHLQ   $0x05, R9
+	ADDQ   $0x00000020, R9
+	MOVQ   SI, R9
+	MOVQ   DI, R11
+
+last_group:
+	VMOVDQU      (CX), Y9
+	VMOVUPS      (R9), Y8
+	VPAND        Y0, Y9, Y10
+	VCVTDQ2PS    Y10, Y10
+	VMULPS       Y8, Y10, Y8
+	VMOVUPS      32(R9), Y10
+	VPAND        Y1, Y9, Y11
+	VCVTDQ2PS    Y11, Y11
+	VFMADD231PS  Y10, Y11, Y8
+	VMOVUPS      64(R9), Y10
+	VPAND        Y2, Y9, Y11
+	VCVTDQ2PS    Y11, Y11
+	VFMADD231PS  Y10, Y11, Y8
+	VMOVUPS      96(R9), Y10
+	VPAND        Y3, Y9, Y11
+	VCVTDQ2PS    Y11, Y11
+	VFMADD231PS  Y10, Y11, Y8
+	VMOVUPS      128(R9), Y10
+	VPAND        Y4, Y9, Y11
+	VCVTDQ2PS    Y11, Y11
+	VFMADD231PS  Y10, Y11, Y8
+	VMOVUPS      160(R9), Y10
+	VPAND        Y5, Y9, Y11
+	VCVTDQ2PS    Y11, Y11
+	VFMADD231PS  Y10, Y11, Y8
+	VMOVUPS      192(R9), Y10
+	VPAND        Y6, Y9, Y11
+	VCVTDQ2PS    Y11, Y11
+	VFMADD231PS  Y10, Y11, Y8
+	VMOVUPS      224(R9), Y10
+	VPSRLD       $0x1c, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VFMADD231PS  Y10, Y9, Y8
+	VBROADCASTSS (R10), Y9
+	VFMADD231PS  Y8, Y9, Y7
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000100, R9
+	ADDQ         $0x00000004, R10
+	DECQ         R11
+	JNZ          last_group
+	VEXTRACTF128 $0x01, Y7, X8
+	VADDPS       X7, X8, X8
+	VHADDPS      X8, X8, X8
+	VHADDPS      X8, X8, X8
+	VMOVSS       X8, (AX)
+	ADDQ         $0x00000004, AX
+	DECQ         R8
+	JNZ          last
+
+last_done:
 	VZEROUPPER
 	RET
 
-DATA leftover_0<>+0(SB)/4, $0x00000000
-DATA leftover_0<>+4(SB)/4, $0x00000000
-DATA leftover_0<>+8(SB)/4, $0x00000000
-DATA leftover_0<>+12(SB)/4, $0x00000000
-DATA leftover_0<>+16(SB)/4, $0x00000000
-DATA leftover_0<>+20(SB)/4, $0x00000000
-DATA leftover_0<>+24(SB)/4, $0x00000000
-DATA leftover_0<>+28(SB)/4, $0x00000000
-DATA leftover_0<>+32(SB)/4, $0xffffffff
-DATA leftover_0<>+36(SB)/4, $0xffffffff
-DATA leftover_0<>+40(SB)/4, $0xffffffff
-DATA leftover_0<>+44(SB)/4, $0xffffffff
-DATA leftover_0<>+48(SB)/4, $0xffffffff
-DATA leftover_0<>+52(SB)/4, $0xffffffff
-DATA leftover_0<>+56(SB)/4, $0xffffffff
-DATA leftover_0<>+60(SB)/4, $0xffffffff
-GLOBL leftover_0<>(SB), RODATA|NOPTR, $64
+DATA leftover<>+0(SB)/4, $0x00000000
+DATA leftover<>+4(SB)/4, $0x00000000
+DATA leftover<>+8(SB)/4, $0x00000000
+DATA leftover<>+12(SB)/4, $0x00000000
+DATA leftover<>+16(SB)/4, $0x00000000
+DATA leftover<>+20(SB)/4, $0x00000000
+DATA leftover<>+24(SB)/4, $0x00000000
+DATA leftover<>+28(SB)/4, $0x00000000
+DATA leftover<>+32(SB)/4, $0xffffffff
+DATA leftover<>+36(SB)/4, $0xffffffff
+DATA leftover<>+40(SB)/4, $0xffffffff
+DATA leftover<>+44(SB)/4, $0xffffffff
+DATA leftover<>+48(SB)/4, $0xffffffff
+DATA leftover<>+52(SB)/4, $0xffffffff
+DATA leftover<>+56(SB)/4, $0xffffffff
+DATA leftover<>+60(SB)/4, $0xffffffff
+GLOBL leftover<>(SB), RODATA|NOPTR, $64
 
 // func avx2Gemv8(y *float32, codes *byte, scales *byte, biases *byte, x *float32, groups int, blocks int, tail int, outputs int, scratch *float32)
 // Requires: AVX, AVX2, FMA3, SSE2
@@ -150,34 +358,79 @@ TEXT ·avx2Gemv8(SB), NOSPLIT, $0-80
 	MOVQ         biases+24(FP), BX
 	MOVQ         x+32(FP), SI
 	MOVQ         groups+40(FP), DI
-	MOVQ         tail+56(FP), R8
-	MOVQ         outputs+64(FP), R9
-	MOVQ         DI, R10
-	SHLQ         $0x08, R10
-	ADDQ         SI, R10
-	MOVL         $0x000000ff, R11
-	MOVD         R11, X0
+	MOVL         $0x000000ff, R8
+	MOVD         R8, X0
 	VPBROADCASTD X0, Y0
 	VPSLLD       $0x08, Y0, Y1
 	VPSLLD       $0x10, Y0, Y2
-	LEAQ         leftover_1<>+0(SB), R11
-	MOVQ         DI, R12
-	ANDQ         $0x07, R12
-	VMOVUPS      (R11)(R12*4), Y3
-	TESTQ        R9, R9
-	JZ           output_done
+	MOVQ         outputs+64(FP), R8
+	SHRQ         $0x01, R8
+	TESTQ        R8, R8
+	JZ           pair_done
 
-output:
-	VXORPS Y4, Y4, Y4
+pair:
+	MOVQ   scratch+72(FP), R10
+	VXORPS Y3, Y3, Y3
+	MOVQ   DI, R9
+	SHLQ   $0x08, R9
+	ADDQ   SI, R9
 	MOVQ   DX, R11
 	MOVQ   BX, R12
-	MOVQ   R10, R13
-	MOVQ   scratch+72(FP), R14
+	MOVQ   R9, R13
+	MOVQ   R10, R14
 	MOVQ   blocks+48(FP), R15
 	TESTQ  R15, R15
-	JZ     block_done
+	JZ     pair_0_block_done
 
-block:
+pair_0_block:
+	VPMOVZXWD   (R12), Y4
+	VPSLLD      $0x10, Y4, Y4
+	VFMADD231PS (R13), Y4, Y3
+	VPMOVZXWD   (R11), Y4
+	VPSLLD      $0x10, Y4, Y4
+	VMOVUPS     Y4, (R14)
+	ADDQ        $0x00000010, R11
+	ADDQ        $0x00000010, R12
+	ADDQ        $0x00000020, R13
+	ADDQ        $0x00000020, R14
+	DECQ        R15
+	JNZ         pair_0_block
+
+pair_0_block_done:
+	MOVQ        tail+56(FP), R11
+	TESTQ       R11, R11
+	JS          pair_0_prepared
+	VPMOVZXWD   (BX)(R11*2), Y4
+	VPSLLD      $0x10, Y4, Y4
+	LEAQ        leftover<>+0(SB), R12
+	MOVQ        DI, R13
+	ANDQ        $0x07, R13
+	VANDPS      (R12)(R13*4), Y4, Y4
+	VFMADD231PS (R9)(R11*4), Y4, Y3
+	VPMOVZXWD   (DX)(R11*2), Y4
+	VPSLLD      $0x10, Y4, Y4
+	VMOVUPS     Y4, (R10)(R11*4)
+
+pair_0_prepared:
+	MOVQ   blocks+48(FP), R11
+	SHLQ   $0x05, R11
+	ADDQ   $0x00000020, R11
+	ADDQ   R11, R10
+	LEAQ   (DX)(DI*2), DX
+	LEAQ   (BX)(DI*2), BX
+	VXORPS Y4, Y4, Y4
+	MOVQ   DI, R9
+	SHLQ   $0x08, R9
+	ADDQ   SI, R9
+	MOVQ   DX, R11
+	MOVQ   BX, R12
+	MOVQ   R9, R13
+	MOVQ   R10, R14
+	MOVQ   blocks+48(FP), R15
+	TESTQ  R15, R15
+	JZ     pair_1_block_done
+
+pair_1_block:
 	VPMOVZXWD   (R12), Y5
 	VPSLLD      $0x10, Y5, Y5
 	VFMADD231PS (R13), Y5, Y4
@@ -189,91 +442,238 @@ block:
 	ADDQ        $0x00000020, R13
 	ADDQ        $0x00000020, R14
 	DECQ        R15
-	JNZ         block
+	JNZ         pair_1_block
 
-block_done:
-	TESTQ       R8, R8
-	JS          prepared
-	MOVQ        scratch+72(FP), R14
-	VPMOVZXWD   (BX)(R8*2), Y5
+pair_1_block_done:
+	MOVQ        tail+56(FP), R11
+	TESTQ       R11, R11
+	JS          pair_1_prepared
+	VPMOVZXWD   (BX)(R11*2), Y5
 	VPSLLD      $0x10, Y5, Y5
-	VANDPS      Y3, Y5, Y5
-	VFMADD231PS (R10)(R8*4), Y5, Y4
-	VPMOVZXWD   (DX)(R8*2), Y5
+	LEAQ        leftover<>+0(SB), R12
+	MOVQ        DI, R13
+	ANDQ        $0x07, R13
+	VANDPS      (R12)(R13*4), Y5, Y5
+	VFMADD231PS (R9)(R11*4), Y5, Y4
+	VPMOVZXWD   (DX)(R11*2), Y5
 	VPSLLD      $0x10, Y5, Y5
-	VMOVUPS     Y5, (R14)(R8*4)
+	VMOVUPS     Y5, (R10)(R11*4)
 
-prepared:
-	MOVQ SI, R11
-	MOVQ scratch+72(FP), R12
-	MOVQ DI, R13
+pair_1_prepared:
+	LEAQ   (DX)(DI*2), DX
+	LEAQ   (BX)(DI*2), BX
+	MOVQ   DI, R12
+	IMUL3Q $0x00000040, R12, R12
+	ADDQ   CX, R12
+	MOVQ   scratch+72(FP), R10
+	MOVQ   blocks+48(FP), R11
+	SHLQ   $0x05, R11
+	ADDQ   $0x00000020, R11
+	MOVQ   SI, R9
+	MOVQ   DI, R13
 
-group:
+pair_group:
 	VMOVDQU      (CX), Y6
+	VMOVDQU      (R12), Y8
+	VMOVUPS      (R9), Y7
 	VPAND        Y0, Y6, Y5
 	VCVTDQ2PS    Y5, Y5
-	VMULPS       (R11), Y5, Y5
-	VPAND        Y1, Y6, Y7
-	VCVTDQ2PS    Y7, Y7
-	VFMADD231PS  32(R11), Y7, Y5
-	VPAND        Y2, Y6, Y7
-	VCVTDQ2PS    Y7, Y7
-	VFMADD231PS  64(R11), Y7, Y5
+	VMULPS       Y7, Y5, Y5
+	VPAND        Y0, Y8, Y9
+	VCVTDQ2PS    Y9, Y9
+	VMULPS       Y7, Y9, Y7
+	VMOVUPS      32(R9), Y9
+	VPAND        Y1, Y6, Y10
+	VCVTDQ2PS    Y10, Y10
+	VFMADD231PS  Y9, Y10, Y5
+	VPAND        Y1, Y8, Y10
+	VCVTDQ2PS    Y10, Y10
+	VFMADD231PS  Y9, Y10, Y7
+	VMOVUPS      64(R9), Y9
+	VPAND        Y2, Y6, Y10
+	VCVTDQ2PS    Y10, Y10
+	VFMADD231PS  Y9, Y10, Y5
+	VPAND        Y2, Y8, Y10
+	VCVTDQ2PS    Y10, Y10
+	VFMADD231PS  Y9, Y10, Y7
+	VMOVUPS      96(R9), Y9
 	VPSRLD       $0x18, Y6, Y6
 	VCVTDQ2PS    Y6, Y6
-	VFMADD231PS  96(R11), Y6, Y5
+	VFMADD231PS  Y9, Y6, Y5
+	VPSRLD       $0x18, Y8, Y6
+	VCVTDQ2PS    Y6, Y6
+	VFMADD231PS  Y9, Y6, Y7
 	VMOVDQU      32(CX), Y6
-	VPAND        Y0, Y6, Y7
-	VCVTDQ2PS    Y7, Y7
-	VFMADD231PS  128(R11), Y7, Y5
-	VPAND        Y1, Y6, Y7
-	VCVTDQ2PS    Y7, Y7
-	VFMADD231PS  160(R11), Y7, Y5
-	VPAND        Y2, Y6, Y7
-	VCVTDQ2PS    Y7, Y7
-	VFMADD231PS  192(R11), Y7, Y5
+	VMOVDQU      32(R12), Y8
+	VMOVUPS      128(R9), Y9
+	VPAND        Y0, Y6, Y10
+	VCVTDQ2PS    Y10, Y10
+	VFMADD231PS  Y9, Y10, Y5
+	VPAND        Y0, Y8, Y10
+	VCVTDQ2PS    Y10, Y10
+	VFMADD231PS  Y9, Y10, Y7
+	VMOVUPS      160(R9), Y9
+	VPAND        Y1, Y6, Y10
+	VCVTDQ2PS    Y10, Y10
+	VFMADD231PS  Y9, Y10, Y5
+	VPAND        Y1, Y8, Y10
+	VCVTDQ2PS    Y10, Y10
+	VFMADD231PS  Y9, Y10, Y7
+	VMOVUPS      192(R9), Y9
+	VPAND        Y2, Y6, Y10
+	VCVTDQ2PS    Y10, Y10
+	VFMADD231PS  Y9, Y10, Y5
+	VPAND        Y2, Y8, Y10
+	VCVTDQ2PS    Y10, Y10
+	VFMADD231PS  Y9, Y10, Y7
+	VMOVUPS      224(R9), Y9
 	VPSRLD       $0x18, Y6, Y6
 	VCVTDQ2PS    Y6, Y6
-	VFMADD231PS  224(R11), Y6, Y5
-	VBROADCASTSS (R12), Y6
-	VFMADD231PS  Y5, Y6, Y4
+	VFMADD231PS  Y9, Y6, Y5
+	VPSRLD       $0x18, Y8, Y6
+	VCVTDQ2PS    Y6, Y6
+	VFMADD231PS  Y9, Y6, Y7
+	VBROADCASTSS (R10), Y6
+	VFMADD231PS  Y5, Y6, Y3
+	VBROADCASTSS (R10)(R11*1), Y5
+	VFMADD231PS  Y7, Y5, Y4
 	ADDQ         $0x00000040, CX
-	ADDQ         $0x00000100, R11
-	ADDQ         $0x00000004, R12
+	ADDQ         $0x00000040, R12
+	ADDQ         $0x00000100, R9
+	ADDQ         $0x00000004, R10
 	DECQ         R13
-	JNZ          group
-	VEXTRACTF128 $0x01, Y4, X5
-	VADDPS       X4, X5, X5
+	JNZ          pair_group
+	VEXTRACTF128 $0x01, Y3, X5
+	VADDPS       X3, X5, X5
 	VHADDPS      X5, X5, X5
 	VHADDPS      X5, X5, X5
 	VMOVSS       X5, (AX)
-	ADDQ         $0x00000004, AX
-	LEAQ         (DX)(DI*2), DX
-	LEAQ         (BX)(DI*2), BX
-	DECQ         R9
-	JNZ          output
+	VEXTRACTF128 $0x01, Y4, X3
+	VADDPS       X4, X3, X3
+	VHADDPS      X3, X3, X3
+	VHADDPS      X3, X3, X3
+	VMOVSS       X3, 4(AX)
+	MOVQ         R12, CX
+	ADDQ         $0x00000008, AX
+	DECQ         R8
+	JNZ          pair
 
-output_done:
+pair_done:
+	MOVQ  outputs+64(FP), R8
+	ANDQ  $0x01, R8
+	TESTQ R8, R8
+	JZ    last_done
+
+last:
+	MOVQ   scratch+72(FP), R10
+	VXORPS Y3, Y3, Y3
+	MOVQ   DI, R9
+	SHLQ   $0x08, R9
+	ADDQ   SI, R9
+	MOVQ   DX, R11
+	MOVQ   BX, R12
+	MOVQ   R9, R13
+	MOVQ   R10, R14
+	MOVQ   blocks+48(FP), R15
+	TESTQ  R15, R15
+	JZ     last_0_block_done
+
+last_0_block:
+	VPMOVZXWD   (R12), Y4
+	VPSLLD      $0x10, Y4, Y4
+	VFMADD231PS (R13), Y4, Y3
+	VPMOVZXWD   (R11), Y4
+	VPSLLD      $0x10, Y4, Y4
+	VMOVUPS     Y4, (R14)
+	ADDQ        $0x00000010, R11
+	ADDQ        $0x00000010, R12
+	ADDQ        $0x00000020, R13
+	ADDQ        $0x00000020, R14
+	DECQ        R15
+	JNZ         last_0_block
+
+last_0_block_done:
+	MOVQ        tail+56(FP), R11
+	TESTQ       R11, R11
+	JS          last_0_prepared
+	VPMOVZXWD   (BX)(R11*2), Y4
+	VPSLLD      $0x10, Y4, Y4
+	LEAQ        leftover<>+0(SB), R12
+	MOVQ        DI, R13
+	ANDQ        $0x07, R13
+	VANDPS      (R12)(R13*4), Y4, Y4
+	VFMADD231PS (R9)(R11*4), Y4, Y3
+	VPMOVZXWD   (DX)(R11*2), Y4
+	VPSLLD      $0x10, Y4, Y4
+	VMOVUPS     Y4, (R10)(R11*4)
+
+last_0_prepared:
+	LEAQ   (DX)(DI*2), DX
+	LEAQ   (BX)(DI*2), BX
+	MOVQ   DI, R9
+	IMUL3Q $0x00000040, R9, R9
+	ADDQ   CX, R9
+	MOVQ   scratch+72(FP), R10
+	MOVQ   blocks+48(FP), R9
+	SHLQ   $0x05, R9
+	ADDQ   $0x00000020, R9
+	MOVQ   SI, R9
+	MOVQ   DI, R11
+
+last_group:
+	VMOVDQU      (CX), Y5
+	VMOVUPS      (R9), Y4
+	VPAND        Y0, Y5, Y6
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y4, Y6, Y4
+	VMOVUPS      32(R9), Y6
+	VPAND        Y1, Y5, Y7
+	VCVTDQ2PS    Y7, Y7
+	VFMADD231PS  Y6, Y7, Y4
+	VMOVUPS      64(R9), Y6
+	VPAND        Y2, Y5, Y7
+	VCVTDQ2PS    Y7, Y7
+	VFMADD231PS  Y6, Y7, Y4
+	VMOVUPS      96(R9), Y6
+	VPSRLD       $0x18, Y5, Y5
+	VCVTDQ2PS    Y5, Y5
+	VFMADD231PS  Y6, Y5, Y4
+	VMOVDQU      32(CX), Y5
+	VMOVUPS      128(R9), Y6
+	VPAND        Y0, Y5, Y7
+	VCVTDQ2PS    Y7, Y7
+	VFMADD231PS  Y6, Y7, Y4
+	VMOVUPS      160(R9), Y6
+	VPAND        Y1, Y5, Y7
+	VCVTDQ2PS    Y7, Y7
+	VFMADD231PS  Y6, Y7, Y4
+	VMOVUPS      192(R9), Y6
+	VPAND        Y2, Y5, Y7
+	VCVTDQ2PS    Y7, Y7
+	VFMADD231PS  Y6, Y7, Y4
+	VMOVUPS      224(R9), Y6
+	VPSRLD       $0x18, Y5, Y5
+	VCVTDQ2PS    Y5, Y5
+	VFMADD231PS  Y6, Y5, Y4
+	VBROADCASTSS (R10), Y5
+	VFMADD231PS  Y4, Y5, Y3
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000100, R9
+	ADDQ         $0x00000004, R10
+	DECQ         R11
+	JNZ          last_group
+	VEXTRACTF128 $0x01, Y3, X4
+	VADDPS       X3, X4, X4
+	VHADDPS      X4, X4, X4
+	VHADDPS      X4, X4, X4
+	VMOVSS       X4, (AX)
+	ADDQ         $0x00000004, AX
+	DECQ         R8
+	JNZ          last
+
+last_done:
 	VZEROUPPER
 	RET
-
-DATA leftover_1<>+0(SB)/4, $0x00000000
-DATA leftover_1<>+4(SB)/4, $0x00000000
-DATA leftover_1<>+8(SB)/4, $0x00000000
-DATA leftover_1<>+12(SB)/4, $0x00000000
-DATA leftover_1<>+16(SB)/4, $0x00000000
-DATA leftover_1<>+20(SB)/4, $0x00000000
-DATA leftover_1<>+24(SB)/4, $0x00000000
-DATA leftover_1<>+28(SB)/4, $0x00000000
-DATA leftover_1<>+32(SB)/4, $0xffffffff
-DATA leftover_1<>+36(SB)/4, $0xffffffff
-DATA leftover_1<>+40(SB)/4, $0xffffffff
-DATA leftover_1<>+44(SB)/4, $0xffffffff
-DATA leftover_1<>+48(SB)/4, $0xffffffff
-DATA leftover_1<>+52(SB)/4, $0xffffffff
-DATA leftover_1<>+56(SB)/4, $0xffffffff
-DATA leftover_1<>+60(SB)/4, $0xffffffff
-GLOBL leftover_1<>(SB), RODATA|NOPTR, $64
 
 // func avx2Unpack4(dst *float32, codes *byte, stride int, groups int, outputs int)
 // Requires: AVX, AVX2, SSE2
@@ -1235,6 +1635,643 @@ row_done:
 	VZEROUPPER
 	RET
 
+// func avx2PackInt16(dst *int16, scales *float32, sums *float32, x *float32, groups int)
+// Requires: AVX, AVX2
+TEXT ·avx2PackInt16(SB), NOSPLIT, $0-40
+	MOVQ    dst+0(FP), AX
+	MOVQ    scales+8(FP), CX
+	MOVQ    sums+16(FP), DX
+	MOVQ    x+24(FP), BX
+	MOVQ    groups+32(FP), SI
+	VMOVUPS magnitude<>+0(SB), Y0
+	VMOVDQU int16_order<>+0(SB), Y1
+	TESTQ   SI, SI
+	JZ      group_done
+
+group:
+	VANDPS       (BX), Y0, Y2
+	VANDPS       32(BX), Y0, Y3
+	VMAXPS       Y3, Y2, Y2
+	VANDPS       64(BX), Y0, Y3
+	VMAXPS       Y3, Y2, Y2
+	VANDPS       96(BX), Y0, Y3
+	VMAXPS       Y3, Y2, Y2
+	VANDPS       128(BX), Y0, Y3
+	VMAXPS       Y3, Y2, Y2
+	VANDPS       160(BX), Y0, Y3
+	VMAXPS       Y3, Y2, Y2
+	VANDPS       192(BX), Y0, Y3
+	VMAXPS       Y3, Y2, Y2
+	VANDPS       224(BX), Y0, Y3
+	VMAXPS       Y3, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X3
+	VMAXPS       X2, X3, X3
+	VPERMILPS    $0x4e, X3, X2
+	VMAXPS       X2, X3, X3
+	VPERMILPS    $0xb1, X3, X2
+	VMAXPS       X2, X3, X3
+	VMAXSS       int16_limits<>+32(SB), X3, X3
+	VMOVSS       int16_limits<>+0(SB), X2
+	VDIVSS       X3, X2, X2
+	VDIVSS       int16_limits<>+0(SB), X3, X3
+	VMOVSS       X3, (CX)
+	VBROADCASTSS X2, Y2
+	VMULPS       (BX), Y2, Y5
+	VCVTPS2DQ    Y5, Y5
+	VMOVDQA      Y5, Y4
+	VMULPS       32(BX), Y2, Y6
+	VCVTPS2DQ    Y6, Y6
+	VPADDD       Y6, Y4, Y4
+	VPACKSSDW    Y6, Y5, Y5
+	VPERMQ       $0xd8, Y5, Y5
+	VPSHUFB      int16_gather<>+0(SB), Y5, Y5
+	VMULPS       64(BX), Y2, Y6
+	VCVTPS2DQ    Y6, Y6
+	VPADDD       Y6, Y4, Y4
+	VMULPS       96(BX), Y2, Y7
+	VCVTPS2DQ    Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VPACKSSDW    Y7, Y6, Y6
+	VPERMQ       $0xd8, Y6, Y6
+	VPSHUFB      int16_gather<>+0(SB), Y6, Y6
+	VMULPS       128(BX), Y2, Y7
+	VCVTPS2DQ    Y7, Y7
+	VPADDD       Y7, Y4, Y4
+	VMULPS       160(BX), Y2, Y8
+	VCVTPS2DQ    Y8, Y8
+	VPADDD       Y8, Y4, Y4
+	VPACKSSDW    Y8, Y7, Y7
+	VPERMQ       $0xd8, Y7, Y7
+	VPSHUFB      int16_gather<>+0(SB), Y7, Y7
+	VMULPS       192(BX), Y2, Y8
+	VCVTPS2DQ    Y8, Y8
+	VPADDD       Y8, Y4, Y4
+	VMULPS       224(BX), Y2, Y2
+	VCVTPS2DQ    Y2, Y2
+	VPADDD       Y2, Y4, Y4
+	VPACKSSDW    Y2, Y8, Y2
+	VPERMQ       $0xd8, Y2, Y2
+	VPSHUFB      int16_gather<>+0(SB), Y2, Y2
+	VPUNPCKLDQ   Y6, Y5, Y8
+	VPUNPCKHDQ   Y6, Y5, Y5
+	VPUNPCKLDQ   Y2, Y7, Y6
+	VPUNPCKHDQ   Y2, Y7, Y2
+	VPUNPCKLQDQ  Y6, Y8, Y7
+	VPERMD       Y7, Y1, Y7
+	VMOVDQU      Y7, (AX)
+	VPUNPCKHQDQ  Y6, Y8, Y6
+	VPERMD       Y6, Y1, Y6
+	VMOVDQU      Y6, 32(AX)
+	VPUNPCKLQDQ  Y2, Y5, Y6
+	VPERMD       Y6, Y1, Y6
+	VMOVDQU      Y6, 64(AX)
+	VPUNPCKHQDQ  Y2, Y5, Y2
+	VPERMD       Y2, Y1, Y2
+	VMOVDQU      Y2, 96(AX)
+	VEXTRACTI128 $0x01, Y4, X2
+	VPADDD       X4, X2, X2
+	VPHADDD      X2, X2, X2
+	VPHADDD      X2, X2, X2
+	VCVTDQ2PS    X2, X2
+	VMULSS       X3, X2, X2
+	VMOVSS       X2, (DX)
+	ADDQ         $0x00000100, BX
+	ADDQ         $0x00000080, AX
+	ADDQ         $0x00000004, CX
+	ADDQ         $0x00000004, DX
+	DECQ         SI
+	JNZ          group
+
+group_done:
+	VZEROUPPER
+	RET
+
+DATA magnitude<>+0(SB)/4, $0x7fffffff
+DATA magnitude<>+4(SB)/4, $0x7fffffff
+DATA magnitude<>+8(SB)/4, $0x7fffffff
+DATA magnitude<>+12(SB)/4, $0x7fffffff
+DATA magnitude<>+16(SB)/4, $0x7fffffff
+DATA magnitude<>+20(SB)/4, $0x7fffffff
+DATA magnitude<>+24(SB)/4, $0x7fffffff
+DATA magnitude<>+28(SB)/4, $0x7fffffff
+GLOBL magnitude<>(SB), RODATA|NOPTR, $32
+
+DATA int16_limits<>+0(SB)/4, $(32767.0)
+DATA int16_limits<>+4(SB)/4, $(32767.0)
+DATA int16_limits<>+8(SB)/4, $(32767.0)
+DATA int16_limits<>+12(SB)/4, $(32767.0)
+DATA int16_limits<>+16(SB)/4, $(32767.0)
+DATA int16_limits<>+20(SB)/4, $(32767.0)
+DATA int16_limits<>+24(SB)/4, $(32767.0)
+DATA int16_limits<>+28(SB)/4, $(32767.0)
+DATA int16_limits<>+32(SB)/4, $(0.000000000000000000000000000001)
+DATA int16_limits<>+36(SB)/4, $(0.000000000000000000000000000001)
+DATA int16_limits<>+40(SB)/4, $(0.000000000000000000000000000001)
+DATA int16_limits<>+44(SB)/4, $(0.000000000000000000000000000001)
+DATA int16_limits<>+48(SB)/4, $(0.000000000000000000000000000001)
+DATA int16_limits<>+52(SB)/4, $(0.000000000000000000000000000001)
+DATA int16_limits<>+56(SB)/4, $(0.000000000000000000000000000001)
+DATA int16_limits<>+60(SB)/4, $(0.000000000000000000000000000001)
+GLOBL int16_limits<>(SB), RODATA|NOPTR, $64
+
+DATA int16_gather<>+0(SB)/1, $0x00
+DATA int16_gather<>+1(SB)/1, $0x01
+DATA int16_gather<>+2(SB)/1, $0x08
+DATA int16_gather<>+3(SB)/1, $0x09
+DATA int16_gather<>+4(SB)/1, $0x02
+DATA int16_gather<>+5(SB)/1, $0x03
+DATA int16_gather<>+6(SB)/1, $0x0a
+DATA int16_gather<>+7(SB)/1, $0x0b
+DATA int16_gather<>+8(SB)/1, $0x04
+DATA int16_gather<>+9(SB)/1, $0x05
+DATA int16_gather<>+10(SB)/1, $0x0c
+DATA int16_gather<>+11(SB)/1, $0x0d
+DATA int16_gather<>+12(SB)/1, $0x06
+DATA int16_gather<>+13(SB)/1, $0x07
+DATA int16_gather<>+14(SB)/1, $0x0e
+DATA int16_gather<>+15(SB)/1, $0x0f
+DATA int16_gather<>+16(SB)/1, $0x00
+DATA int16_gather<>+17(SB)/1, $0x01
+DATA int16_gather<>+18(SB)/1, $0x08
+DATA int16_gather<>+19(SB)/1, $0x09
+DATA int16_gather<>+20(SB)/1, $0x02
+DATA int16_gather<>+21(SB)/1, $0x03
+DATA int16_gather<>+22(SB)/1, $0x0a
+DATA int16_gather<>+23(SB)/1, $0x0b
+DATA int16_gather<>+24(SB)/1, $0x04
+DATA int16_gather<>+25(SB)/1, $0x05
+DATA int16_gather<>+26(SB)/1, $0x0c
+DATA int16_gather<>+27(SB)/1, $0x0d
+DATA int16_gather<>+28(SB)/1, $0x06
+DATA int16_gather<>+29(SB)/1, $0x07
+DATA int16_gather<>+30(SB)/1, $0x0e
+DATA int16_gather<>+31(SB)/1, $0x0f
+GLOBL int16_gather<>(SB), RODATA|NOPTR, $32
+
+DATA int16_order<>+0(SB)/4, $0x00000000
+DATA int16_order<>+4(SB)/4, $0x00000004
+DATA int16_order<>+8(SB)/4, $0x00000001
+DATA int16_order<>+12(SB)/4, $0x00000005
+DATA int16_order<>+16(SB)/4, $0x00000002
+DATA int16_order<>+20(SB)/4, $0x00000006
+DATA int16_order<>+24(SB)/4, $0x00000003
+DATA int16_order<>+28(SB)/4, $0x00000007
+GLOBL int16_order<>(SB), RODATA|NOPTR, $32
+
+// func avx2GemvInt16(y *float32, codes *byte, scales *byte, biases *byte, x *int16, xscales *float32, sums *float32, groups int, blocks int, tail int, outputs int, scratch *float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·avx2GemvInt16(SB), NOSPLIT, $0-96
+	MOVQ    y+0(FP), AX
+	MOVQ    codes+8(FP), CX
+	MOVQ    scales+16(FP), DX
+	MOVQ    biases+24(FP), BX
+	MOVQ    groups+56(FP), SI
+	VMOVDQU low_nibbles<>+0(SB), Y0
+	MOVQ    outputs+80(FP), DI
+	TESTQ   DI, DI
+	JZ      output_done
+
+output:
+	VXORPS Y1, Y1, Y1
+	MOVQ   scratch+88(FP), R9
+	MOVQ   xscales+40(FP), R10
+	MOVQ   blocks+64(FP), R11
+	MOVQ   sums+48(FP), R12
+	XORQ   R8, R8
+	TESTQ  R11, R11
+	JZ     block_done
+
+block:
+	VPMOVZXWD   (BX)(R8*2), Y2
+	VPSLLD      $0x10, Y2, Y2
+	VFMADD231PS (R12)(R8*4), Y2, Y1
+	VPMOVZXWD   (DX)(R8*2), Y2
+	VPSLLD      $0x10, Y2, Y2
+	VMULPS      (R10)(R8*4), Y2, Y2
+	VMOVUPS     Y2, (R9)(R8*4)
+	ADDQ        $0x00000008, R8
+	DECQ        R11
+	JNZ         block
+
+block_done:
+	MOVQ        tail+72(FP), R8
+	TESTQ       R8, R8
+	JS          prepared
+	VPMOVZXWD   (BX)(R8*2), Y2
+	VPSLLD      $0x10, Y2, Y2
+	LEAQ        leftover<>+0(SB), R11
+	MOVQ        SI, R13
+	ANDQ        $0x07, R13
+	VANDPS      (R11)(R13*4), Y2, Y2
+	VFMADD231PS (R12)(R8*4), Y2, Y1
+	VPMOVZXWD   (DX)(R8*2), Y2
+	VPSLLD      $0x10, Y2, Y2
+	VMULPS      (R10)(R8*4), Y2, Y2
+	VMOVUPS     Y2, (R9)(R8*4)
+
+prepared:
+	MOVQ x+32(FP), R8
+	MOVQ scratch+88(FP), R9
+	MOVQ SI, R10
+
+group:
+	VMOVDQU      (CX), Y2
+	VPAND        Y0, Y2, Y3
+	VPMADDWD     (R8), Y3, Y3
+	VPSRLW       $0x04, Y2, Y4
+	VPAND        Y0, Y4, Y4
+	VPMADDWD     32(R8), Y4, Y4
+	VPSRLW       $0x08, Y2, Y5
+	VPAND        Y0, Y5, Y5
+	VPMADDWD     64(R8), Y5, Y5
+	VPSRLW       $0x0c, Y2, Y2
+	VPMADDWD     96(R8), Y2, Y2
+	VPADDD       Y4, Y3, Y3
+	VPADDD       Y2, Y5, Y5
+	VPADDD       Y5, Y3, Y3
+	VCVTDQ2PS    Y3, Y3
+	VBROADCASTSS (R9), Y2
+	VFMADD231PS  Y3, Y2, Y1
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000080, R8
+	ADDQ         $0x00000004, R9
+	DECQ         R10
+	JNZ          group
+	VEXTRACTF128 $0x01, Y1, X2
+	VADDPS       X1, X2, X2
+	VHADDPS      X2, X2, X2
+	VHADDPS      X2, X2, X2
+	VMOVSS       X2, (AX)
+	ADDQ         $0x00000004, AX
+	LEAQ         (DX)(SI*2), DX
+	LEAQ         (BX)(SI*2), BX
+	DECQ         DI
+	JNZ          output
+
+output_done:
+	VZEROUPPER
+	RET
+
+DATA low_nibbles<>+0(SB)/4, $0x000f000f
+DATA low_nibbles<>+4(SB)/4, $0x000f000f
+DATA low_nibbles<>+8(SB)/4, $0x000f000f
+DATA low_nibbles<>+12(SB)/4, $0x000f000f
+DATA low_nibbles<>+16(SB)/4, $0x000f000f
+DATA low_nibbles<>+20(SB)/4, $0x000f000f
+DATA low_nibbles<>+24(SB)/4, $0x000f000f
+DATA low_nibbles<>+28(SB)/4, $0x000f000f
+GLOBL low_nibbles<>(SB), RODATA|NOPTR, $32
+
+// func avx2UnpackInt16(dst *int16, codes *byte, stride int, groups int, outputs int)
+// Requires: AVX, AVX2
+TEXT ·avx2UnpackInt16(SB), NOSPLIT, $0-40
+	MOVQ    dst+0(FP), AX
+	MOVQ    codes+8(FP), CX
+	MOVQ    stride+16(FP), DX
+	VMOVDQU low_nibbles<>+0(SB), Y0
+	MOVQ    outputs+32(FP), BX
+	TESTQ   BX, BX
+	JZ      output_done
+
+output:
+	MOVQ  groups+24(FP), R8
+	MOVQ  AX, SI
+	MOVQ  CX, DI
+	TESTQ R8, R8
+	JZ    group_done
+
+group:
+	VMOVDQU (DI), Y1
+	VPAND   Y0, Y1, Y2
+	VMOVDQU Y2, (SI)
+	VPSRLW  $0x04, Y1, Y2
+	VPAND   Y0, Y2, Y2
+	VMOVDQU Y2, 32(SI)
+	VPSRLW  $0x08, Y1, Y2
+	VPAND   Y0, Y2, Y2
+	VMOVDQU Y2, 64(SI)
+	VPSRLW  $0x0c, Y1, Y1
+	VMOVDQU Y1, 96(SI)
+	ADDQ    $0x00000020, DI
+	ADDQ    $0x00000080, SI
+	DECQ    R8
+	JNZ     group
+
+group_done:
+	ADDQ DX, CX
+	ADDQ $0x00000400, AX
+	DECQ BX
+	JNZ  output
+
+output_done:
+	VZEROUPPER
+	RET
+
+// func avx2TileInt16x1(t *float32, w *int16, scales *float32, scaleStride int, x *int16, xscales *float32, ldx int, groups int, count int, scratch *float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·avx2TileInt16x1(SB), NOSPLIT, $0-80
+	MOVQ  t+0(FP), AX
+	MOVQ  x+32(FP), CX
+	MOVQ  xscales+40(FP), DX
+	MOVQ  ldx+48(FP), BX
+	MOVQ  scratch+72(FP), SI
+	MOVQ  count+64(FP), DI
+	TESTQ DI, DI
+	JZ    tile_done
+
+tile:
+	MOVQ    scales+16(FP), R8
+	MOVQ    scaleStride+24(FP), R9
+	VMOVUPS (R8), Y0
+	ADDQ    R9, R8
+	MOVQ    DX, R10
+	VMULPS  (R10), Y0, Y0
+	VMOVUPS Y0, (SI)
+	VMOVUPS (R8), Y0
+	ADDQ    R9, R8
+	MOVQ    DX, R10
+	VMULPS  (R10), Y0, Y0
+	VMOVUPS Y0, 32(SI)
+	VMOVUPS (R8), Y0
+	ADDQ    R9, R8
+	MOVQ    DX, R10
+	VMULPS  (R10), Y0, Y0
+	VMOVUPS Y0, 64(SI)
+	VMOVUPS (R8), Y0
+	ADDQ    R9, R8
+	MOVQ    DX, R10
+	VMULPS  (R10), Y0, Y0
+	VMOVUPS Y0, 96(SI)
+	MOVQ    w+8(FP), R8
+	MOVQ    groups+56(FP), R10
+	MOVQ    CX, R11
+	MOVQ    SI, R9
+
+group:
+	VMOVDQU      (R11), Y0
+	VMOVDQU      (R8), Y1
+	VPMADDWD     Y0, Y1, Y1
+	VMOVDQU      1024(R8), Y2
+	VPMADDWD     Y0, Y2, Y2
+	VMOVDQU      2048(R8), Y3
+	VPMADDWD     Y0, Y3, Y3
+	VMOVDQU      3072(R8), Y4
+	VPMADDWD     Y0, Y4, Y0
+	VMOVDQU      32(R11), Y4
+	VMOVDQU      32(R8), Y5
+	VPMADDWD     Y4, Y5, Y5
+	VPADDD       Y5, Y1, Y1
+	VMOVDQU      1056(R8), Y5
+	VPMADDWD     Y4, Y5, Y5
+	VPADDD       Y5, Y2, Y2
+	VMOVDQU      2080(R8), Y5
+	VPMADDWD     Y4, Y5, Y5
+	VPADDD       Y5, Y3, Y3
+	VMOVDQU      3104(R8), Y5
+	VPMADDWD     Y4, Y5, Y4
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      64(R11), Y4
+	VMOVDQU      64(R8), Y5
+	VPMADDWD     Y4, Y5, Y5
+	VPADDD       Y5, Y1, Y1
+	VMOVDQU      1088(R8), Y5
+	VPMADDWD     Y4, Y5, Y5
+	VPADDD       Y5, Y2, Y2
+	VMOVDQU      2112(R8), Y5
+	VPMADDWD     Y4, Y5, Y5
+	VPADDD       Y5, Y3, Y3
+	VMOVDQU      3136(R8), Y5
+	VPMADDWD     Y4, Y5, Y4
+	VPADDD       Y4, Y0, Y0
+	VMOVDQU      96(R11), Y4
+	VMOVDQU      96(R8), Y5
+	VPMADDWD     Y4, Y5, Y5
+	VPADDD       Y5, Y1, Y1
+	VMOVDQU      1120(R8), Y5
+	VPMADDWD     Y4, Y5, Y5
+	VPADDD       Y5, Y2, Y2
+	VMOVDQU      2144(R8), Y5
+	VPMADDWD     Y4, Y5, Y5
+	VPADDD       Y5, Y3, Y3
+	VMOVDQU      3168(R8), Y5
+	VPMADDWD     Y4, Y5, Y4
+	VPADDD       Y4, Y0, Y0
+	VBROADCASTSS (R9), Y4
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  (AX), Y4, Y1
+	VMOVUPS      Y1, (AX)
+	VBROADCASTSS 32(R9), Y1
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  32(AX), Y1, Y2
+	VMOVUPS      Y2, 32(AX)
+	VBROADCASTSS 64(R9), Y1
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  64(AX), Y1, Y3
+	VMOVUPS      Y3, 64(AX)
+	VBROADCASTSS 96(R9), Y1
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  96(AX), Y1, Y0
+	VMOVUPS      Y0, 96(AX)
+	ADDQ         $0x00000080, R8
+	ADDQ         $0x00000080, R11
+	ADDQ         $0x00000004, R9
+	DECQ         R10
+	JNZ          group
+	ADDQ         $0x00000080, AX
+	ADDQ         BX, CX
+	ADDQ         BX, DX
+	DECQ         DI
+	JNZ          tile
+
+tile_done:
+	VZEROUPPER
+	RET
+
+// func avx2TileInt16x2(t *float32, w *int16, scales *float32, scaleStride int, x *int16, xscales *float32, ldx int, groups int, count int, scratch *float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·avx2TileInt16x2(SB), NOSPLIT, $0-80
+	MOVQ  t+0(FP), AX
+	MOVQ  x+32(FP), CX
+	MOVQ  xscales+40(FP), DX
+	MOVQ  ldx+48(FP), BX
+	MOVQ  scratch+72(FP), SI
+	MOVQ  count+64(FP), DI
+	TESTQ DI, DI
+	JZ    tile_done
+
+tile:
+	MOVQ    scales+16(FP), R8
+	MOVQ    scaleStride+24(FP), R9
+	VMOVUPS (R8), Y0
+	ADDQ    R9, R8
+	MOVQ    DX, R10
+	VMULPS  (R10), Y0, Y1
+	VMOVUPS Y1, (SI)
+	ADDQ    BX, R10
+	VMULPS  (R10), Y0, Y0
+	VMOVUPS Y0, 32(SI)
+	VMOVUPS (R8), Y0
+	ADDQ    R9, R8
+	MOVQ    DX, R10
+	VMULPS  (R10), Y0, Y1
+	VMOVUPS Y1, 64(SI)
+	ADDQ    BX, R10
+	VMULPS  (R10), Y0, Y0
+	VMOVUPS Y0, 96(SI)
+	VMOVUPS (R8), Y0
+	ADDQ    R9, R8
+	MOVQ    DX, R10
+	VMULPS  (R10), Y0, Y1
+	VMOVUPS Y1, 128(SI)
+	ADDQ    BX, R10
+	VMULPS  (R10), Y0, Y0
+	VMOVUPS Y0, 160(SI)
+	VMOVUPS (R8), Y0
+	ADDQ    R9, R8
+	MOVQ    DX, R10
+	VMULPS  (R10), Y0, Y1
+	VMOVUPS Y1, 192(SI)
+	ADDQ    BX, R10
+	VMULPS  (R10), Y0, Y0
+	VMOVUPS Y0, 224(SI)
+	MOVQ    w+8(FP), R8
+	MOVQ    groups+56(FP), R10
+	MOVQ    CX, R11
+	MOVQ    R11, R12
+	ADDQ    BX, R12
+	MOVQ    SI, R9
+
+group:
+	VMOVDQU      (R11), Y0
+	VMOVDQU      (R12), Y1
+	VMOVDQU      (R8), Y2
+	VPMADDWD     Y0, Y2, Y3
+	VPMADDWD     Y1, Y2, Y2
+	VMOVDQU      1024(R8), Y4
+	VPMADDWD     Y0, Y4, Y5
+	VPMADDWD     Y1, Y4, Y4
+	VMOVDQU      2048(R8), Y6
+	VPMADDWD     Y0, Y6, Y7
+	VPMADDWD     Y1, Y6, Y6
+	VMOVDQU      3072(R8), Y8
+	VPMADDWD     Y0, Y8, Y0
+	VPMADDWD     Y1, Y8, Y1
+	VMOVDQU      32(R11), Y8
+	VMOVDQU      32(R12), Y9
+	VMOVDQU      32(R8), Y10
+	VPMADDWD     Y8, Y10, Y11
+	VPADDD       Y11, Y3, Y3
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y2, Y2
+	VMOVDQU      1056(R8), Y10
+	VPMADDWD     Y8, Y10, Y11
+	VPADDD       Y11, Y5, Y5
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y4, Y4
+	VMOVDQU      2080(R8), Y10
+	VPMADDWD     Y8, Y10, Y11
+	VPADDD       Y11, Y7, Y7
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y6, Y6
+	VMOVDQU      3104(R8), Y10
+	VPMADDWD     Y8, Y10, Y8
+	VPADDD       Y8, Y0, Y0
+	VPMADDWD     Y9, Y10, Y8
+	VPADDD       Y8, Y1, Y1
+	VMOVDQU      64(R11), Y8
+	VMOVDQU      64(R12), Y9
+	VMOVDQU      64(R8), Y10
+	VPMADDWD     Y8, Y10, Y11
+	VPADDD       Y11, Y3, Y3
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y2, Y2
+	VMOVDQU      1088(R8), Y10
+	VPMADDWD     Y8, Y10, Y11
+	VPADDD       Y11, Y5, Y5
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y4, Y4
+	VMOVDQU      2112(R8), Y10
+	VPMADDWD     Y8, Y10, Y11
+	VPADDD       Y11, Y7, Y7
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y6, Y6
+	VMOVDQU      3136(R8), Y10
+	VPMADDWD     Y8, Y10, Y8
+	VPADDD       Y8, Y0, Y0
+	VPMADDWD     Y9, Y10, Y8
+	VPADDD       Y8, Y1, Y1
+	VMOVDQU      96(R11), Y8
+	VMOVDQU      96(R12), Y9
+	VMOVDQU      96(R8), Y10
+	VPMADDWD     Y8, Y10, Y11
+	VPADDD       Y11, Y3, Y3
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y2, Y2
+	VMOVDQU      1120(R8), Y10
+	VPMADDWD     Y8, Y10, Y11
+	VPADDD       Y11, Y5, Y5
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y4, Y4
+	VMOVDQU      2144(R8), Y10
+	VPMADDWD     Y8, Y10, Y11
+	VPADDD       Y11, Y7, Y7
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y6, Y6
+	VMOVDQU      3168(R8), Y10
+	VPMADDWD     Y8, Y10, Y8
+	VPADDD       Y8, Y0, Y0
+	VPMADDWD     Y9, Y10, Y8
+	VPADDD       Y8, Y1, Y1
+	VBROADCASTSS (R9), Y8
+	VCVTDQ2PS    Y3, Y3
+	VFMADD213PS  (AX), Y8, Y3
+	VMOVUPS      Y3, (AX)
+	VBROADCASTSS 64(R9), Y3
+	VCVTDQ2PS    Y5, Y5
+	VFMADD213PS  32(AX), Y3, Y5
+	VMOVUPS      Y5, 32(AX)
+	VBROADCASTSS 128(R9), Y3
+	VCVTDQ2PS    Y7, Y7
+	VFMADD213PS  64(AX), Y3, Y7
+	VMOVUPS      Y7, 64(AX)
+	VBROADCASTSS 192(R9), Y3
+	VCVTDQ2PS    Y0, Y0
+	VFMADD213PS  96(AX), Y3, Y0
+	VMOVUPS      Y0, 96(AX)
+	VBROADCASTSS 32(R9), Y0
+	VCVTDQ2PS    Y2, Y2
+	VFMADD213PS  128(AX), Y0, Y2
+	VMOVUPS      Y2, 128(AX)
+	VBROADCASTSS 96(R9), Y0
+	VCVTDQ2PS    Y4, Y4
+	VFMADD213PS  160(AX), Y0, Y4
+	VMOVUPS      Y4, 160(AX)
+	VBROADCASTSS 160(R9), Y0
+	VCVTDQ2PS    Y6, Y6
+	VFMADD213PS  192(AX), Y0, Y6
+	VMOVUPS      Y6, 192(AX)
+	VBROADCASTSS 224(R9), Y0
+	VCVTDQ2PS    Y1, Y1
+	VFMADD213PS  224(AX), Y0, Y1
+	VMOVUPS      Y1, 224(AX)
+	ADDQ         $0x00000080, R8
+	ADDQ         $0x00000080, R11
+	ADDQ         $0x00000080, R12
+	ADDQ         $0x00000004, R9
+	DECQ         R10
+	JNZ          group
+	ADDQ         $0x00000100, AX
+	ADDQ         BX, CX
+	ADDQ         BX, DX
+	ADDQ         BX, CX
+	ADDQ         BX, DX
+	DECQ         DI
+	JNZ          tile
+
+tile_done:
+	VZEROUPPER
+	RET
+
 // func avx2Pack4(dst *float32, sums *float32, x *float32, groups int)
 // Requires: AVX
 TEXT ·avx2Pack4(SB), NOSPLIT, $0-32
@@ -1291,23 +2328,17 @@ group:
 	VPERM2F128   $0x20, Y4, Y0, Y8
 	VPERM2F128   $0x31, Y4, Y0, Y0
 	VMOVUPS      Y6, (AX)
-	VBROADCASTSS pack4_scale<>+0(SB), Y4
-	VMULPS       Y4, Y7, Y7
+	VMULPS       powers<>+0(SB), Y7, Y7
 	VMOVUPS      Y7, 32(AX)
-	VBROADCASTSS pack4_scale<>+4(SB), Y4
-	VMULPS       Y4, Y3, Y3
+	VMULPS       powers<>+32(SB), Y3, Y3
 	VMOVUPS      Y3, 64(AX)
-	VBROADCASTSS pack4_scale<>+8(SB), Y3
-	VMULPS       Y3, Y8, Y8
+	VMULPS       powers<>+64(SB), Y8, Y8
 	VMOVUPS      Y8, 96(AX)
-	VBROADCASTSS pack4_scale<>+12(SB), Y3
-	VMULPS       Y3, Y2, Y2
+	VMULPS       powers<>+96(SB), Y2, Y2
 	VMOVUPS      Y2, 128(AX)
-	VBROADCASTSS pack4_scale<>+16(SB), Y2
-	VMULPS       Y2, Y1, Y1
+	VMULPS       powers<>+128(SB), Y1, Y1
 	VMOVUPS      Y1, 160(AX)
-	VBROADCASTSS pack4_scale<>+20(SB), Y1
-	VMULPS       Y1, Y5, Y5
+	VMULPS       powers<>+160(SB), Y5, Y5
 	VMOVUPS      Y5, 192(AX)
 	VMOVUPS      Y0, 224(AX)
 	ADDQ         $0x00000100, DX
@@ -1320,13 +2351,55 @@ group_done:
 	VZEROUPPER
 	RET
 
-DATA pack4_scale<>+0(SB)/4, $(0.0625)
-DATA pack4_scale<>+4(SB)/4, $(0.00390625)
-DATA pack4_scale<>+8(SB)/4, $(0.00024414063)
-DATA pack4_scale<>+12(SB)/4, $(0.000015258789)
-DATA pack4_scale<>+16(SB)/4, $(0.0000009536743)
-DATA pack4_scale<>+20(SB)/4, $(0.000000059604645)
-GLOBL pack4_scale<>(SB), RODATA|NOPTR, $24
+DATA powers<>+0(SB)/4, $(0.0625)
+DATA powers<>+4(SB)/4, $(0.0625)
+DATA powers<>+8(SB)/4, $(0.0625)
+DATA powers<>+12(SB)/4, $(0.0625)
+DATA powers<>+16(SB)/4, $(0.0625)
+DATA powers<>+20(SB)/4, $(0.0625)
+DATA powers<>+24(SB)/4, $(0.0625)
+DATA powers<>+28(SB)/4, $(0.0625)
+DATA powers<>+32(SB)/4, $(0.00390625)
+DATA powers<>+36(SB)/4, $(0.00390625)
+DATA powers<>+40(SB)/4, $(0.00390625)
+DATA powers<>+44(SB)/4, $(0.00390625)
+DATA powers<>+48(SB)/4, $(0.00390625)
+DATA powers<>+52(SB)/4, $(0.00390625)
+DATA powers<>+56(SB)/4, $(0.00390625)
+DATA powers<>+60(SB)/4, $(0.00390625)
+DATA powers<>+64(SB)/4, $(0.00024414063)
+DATA powers<>+68(SB)/4, $(0.00024414063)
+DATA powers<>+72(SB)/4, $(0.00024414063)
+DATA powers<>+76(SB)/4, $(0.00024414063)
+DATA powers<>+80(SB)/4, $(0.00024414063)
+DATA powers<>+84(SB)/4, $(0.00024414063)
+DATA powers<>+88(SB)/4, $(0.00024414063)
+DATA powers<>+92(SB)/4, $(0.00024414063)
+DATA powers<>+96(SB)/4, $(0.000015258789)
+DATA powers<>+100(SB)/4, $(0.000015258789)
+DATA powers<>+104(SB)/4, $(0.000015258789)
+DATA powers<>+108(SB)/4, $(0.000015258789)
+DATA powers<>+112(SB)/4, $(0.000015258789)
+DATA powers<>+116(SB)/4, $(0.000015258789)
+DATA powers<>+120(SB)/4, $(0.000015258789)
+DATA powers<>+124(SB)/4, $(0.000015258789)
+DATA powers<>+128(SB)/4, $(0.0000009536743)
+DATA powers<>+132(SB)/4, $(0.0000009536743)
+DATA powers<>+136(SB)/4, $(0.0000009536743)
+DATA powers<>+140(SB)/4, $(0.0000009536743)
+DATA powers<>+144(SB)/4, $(0.0000009536743)
+DATA powers<>+148(SB)/4, $(0.0000009536743)
+DATA powers<>+152(SB)/4, $(0.0000009536743)
+DATA powers<>+156(SB)/4, $(0.0000009536743)
+DATA powers<>+160(SB)/4, $(0.000000059604645)
+DATA powers<>+164(SB)/4, $(0.000000059604645)
+DATA powers<>+168(SB)/4, $(0.000000059604645)
+DATA powers<>+172(SB)/4, $(0.000000059604645)
+DATA powers<>+176(SB)/4, $(0.000000059604645)
+DATA powers<>+180(SB)/4, $(0.000000059604645)
+DATA powers<>+184(SB)/4, $(0.000000059604645)
+DATA powers<>+188(SB)/4, $(0.000000059604645)
+GLOBL powers<>(SB), RODATA|NOPTR, $192
 
 // func avx2Widen(dst *float32, src *byte, blocks int)
 // Requires: AVX, AVX2
@@ -2986,22 +4059,22 @@ TEXT ·avx2ExpSum(SB), NOSPLIT, $0-28
 block:
 	VMOVUPS     (AX), Y2
 	VSUBPS      Y0, Y2, Y2
-	VCMPPS      $0x0d, exp_sum<>+0(SB), Y2, Y3
-	VMAXPS      exp_sum<>+0(SB), Y2, Y2
-	VMINPS      exp_sum<>+32(SB), Y2, Y2
-	VMULPS      exp_sum<>+64(SB), Y2, Y4
+	VCMPPS      $0x0d, exp<>+0(SB), Y2, Y3
+	VMAXPS      exp<>+0(SB), Y2, Y2
+	VMINPS      exp<>+32(SB), Y2, Y2
+	VMULPS      exp<>+64(SB), Y2, Y4
 	VROUNDPS    $0x00, Y4, Y4
-	VMOVUPS     exp_sum<>+96(SB), Y5
+	VMOVUPS     exp<>+96(SB), Y5
 	VFMADD213PS Y2, Y4, Y5
-	VFMADD231PS exp_sum<>+128(SB), Y4, Y5
-	VMOVUPS     exp_sum<>+160(SB), Y6
-	VFMADD213PS exp_sum<>+192(SB), Y5, Y6
-	VFMADD213PS exp_sum<>+224(SB), Y5, Y6
-	VFMADD213PS exp_sum<>+256(SB), Y5, Y6
-	VFMADD213PS exp_sum<>+288(SB), Y5, Y6
+	VFMADD231PS exp<>+128(SB), Y4, Y5
+	VMOVUPS     exp<>+160(SB), Y6
+	VFMADD213PS exp<>+192(SB), Y5, Y6
+	VFMADD213PS exp<>+224(SB), Y5, Y6
+	VFMADD213PS exp<>+256(SB), Y5, Y6
+	VFMADD213PS exp<>+288(SB), Y5, Y6
 	VMULPS      Y5, Y5, Y2
 	VFMADD213PS Y5, Y2, Y6
-	VADDPS      exp_sum<>+320(SB), Y6, Y6
+	VADDPS      exp<>+320(SB), Y6, Y6
 	VCVTPS2DQ   Y4, Y4
 	VPSLLD      $0x17, Y4, Y4
 	VPADDD      Y4, Y6, Y2
@@ -3021,95 +4094,95 @@ block_done:
 	VZEROUPPER
 	RET
 
-DATA exp_sum<>+0(SB)/4, $(-87.33)
-DATA exp_sum<>+4(SB)/4, $(-87.33)
-DATA exp_sum<>+8(SB)/4, $(-87.33)
-DATA exp_sum<>+12(SB)/4, $(-87.33)
-DATA exp_sum<>+16(SB)/4, $(-87.33)
-DATA exp_sum<>+20(SB)/4, $(-87.33)
-DATA exp_sum<>+24(SB)/4, $(-87.33)
-DATA exp_sum<>+28(SB)/4, $(-87.33)
-DATA exp_sum<>+32(SB)/4, $(88.37)
-DATA exp_sum<>+36(SB)/4, $(88.37)
-DATA exp_sum<>+40(SB)/4, $(88.37)
-DATA exp_sum<>+44(SB)/4, $(88.37)
-DATA exp_sum<>+48(SB)/4, $(88.37)
-DATA exp_sum<>+52(SB)/4, $(88.37)
-DATA exp_sum<>+56(SB)/4, $(88.37)
-DATA exp_sum<>+60(SB)/4, $(88.37)
-DATA exp_sum<>+64(SB)/4, $(1.442695)
-DATA exp_sum<>+68(SB)/4, $(1.442695)
-DATA exp_sum<>+72(SB)/4, $(1.442695)
-DATA exp_sum<>+76(SB)/4, $(1.442695)
-DATA exp_sum<>+80(SB)/4, $(1.442695)
-DATA exp_sum<>+84(SB)/4, $(1.442695)
-DATA exp_sum<>+88(SB)/4, $(1.442695)
-DATA exp_sum<>+92(SB)/4, $(1.442695)
-DATA exp_sum<>+96(SB)/4, $(-0.6933594)
-DATA exp_sum<>+100(SB)/4, $(-0.6933594)
-DATA exp_sum<>+104(SB)/4, $(-0.6933594)
-DATA exp_sum<>+108(SB)/4, $(-0.6933594)
-DATA exp_sum<>+112(SB)/4, $(-0.6933594)
-DATA exp_sum<>+116(SB)/4, $(-0.6933594)
-DATA exp_sum<>+120(SB)/4, $(-0.6933594)
-DATA exp_sum<>+124(SB)/4, $(-0.6933594)
-DATA exp_sum<>+128(SB)/4, $(0.00021219444)
-DATA exp_sum<>+132(SB)/4, $(0.00021219444)
-DATA exp_sum<>+136(SB)/4, $(0.00021219444)
-DATA exp_sum<>+140(SB)/4, $(0.00021219444)
-DATA exp_sum<>+144(SB)/4, $(0.00021219444)
-DATA exp_sum<>+148(SB)/4, $(0.00021219444)
-DATA exp_sum<>+152(SB)/4, $(0.00021219444)
-DATA exp_sum<>+156(SB)/4, $(0.00021219444)
-DATA exp_sum<>+160(SB)/4, $(0.001381457)
-DATA exp_sum<>+164(SB)/4, $(0.001381457)
-DATA exp_sum<>+168(SB)/4, $(0.001381457)
-DATA exp_sum<>+172(SB)/4, $(0.001381457)
-DATA exp_sum<>+176(SB)/4, $(0.001381457)
-DATA exp_sum<>+180(SB)/4, $(0.001381457)
-DATA exp_sum<>+184(SB)/4, $(0.001381457)
-DATA exp_sum<>+188(SB)/4, $(0.001381457)
-DATA exp_sum<>+192(SB)/4, $(0.008368731)
-DATA exp_sum<>+196(SB)/4, $(0.008368731)
-DATA exp_sum<>+200(SB)/4, $(0.008368731)
-DATA exp_sum<>+204(SB)/4, $(0.008368731)
-DATA exp_sum<>+208(SB)/4, $(0.008368731)
-DATA exp_sum<>+212(SB)/4, $(0.008368731)
-DATA exp_sum<>+216(SB)/4, $(0.008368731)
-DATA exp_sum<>+220(SB)/4, $(0.008368731)
-DATA exp_sum<>+224(SB)/4, $(0.04166839)
-DATA exp_sum<>+228(SB)/4, $(0.04166839)
-DATA exp_sum<>+232(SB)/4, $(0.04166839)
-DATA exp_sum<>+236(SB)/4, $(0.04166839)
-DATA exp_sum<>+240(SB)/4, $(0.04166839)
-DATA exp_sum<>+244(SB)/4, $(0.04166839)
-DATA exp_sum<>+248(SB)/4, $(0.04166839)
-DATA exp_sum<>+252(SB)/4, $(0.04166839)
-DATA exp_sum<>+256(SB)/4, $(0.16666521)
-DATA exp_sum<>+260(SB)/4, $(0.16666521)
-DATA exp_sum<>+264(SB)/4, $(0.16666521)
-DATA exp_sum<>+268(SB)/4, $(0.16666521)
-DATA exp_sum<>+272(SB)/4, $(0.16666521)
-DATA exp_sum<>+276(SB)/4, $(0.16666521)
-DATA exp_sum<>+280(SB)/4, $(0.16666521)
-DATA exp_sum<>+284(SB)/4, $(0.16666521)
-DATA exp_sum<>+288(SB)/4, $(0.49999994)
-DATA exp_sum<>+292(SB)/4, $(0.49999994)
-DATA exp_sum<>+296(SB)/4, $(0.49999994)
-DATA exp_sum<>+300(SB)/4, $(0.49999994)
-DATA exp_sum<>+304(SB)/4, $(0.49999994)
-DATA exp_sum<>+308(SB)/4, $(0.49999994)
-DATA exp_sum<>+312(SB)/4, $(0.49999994)
-DATA exp_sum<>+316(SB)/4, $(0.49999994)
-DATA exp_sum<>+320(SB)/4, $(1.0)
-DATA exp_sum<>+324(SB)/4, $(1.0)
-DATA exp_sum<>+328(SB)/4, $(1.0)
-DATA exp_sum<>+332(SB)/4, $(1.0)
-DATA exp_sum<>+336(SB)/4, $(1.0)
-DATA exp_sum<>+340(SB)/4, $(1.0)
-DATA exp_sum<>+344(SB)/4, $(1.0)
-DATA exp_sum<>+348(SB)/4, $(1.0)
-GLOBL exp_sum<>(SB), RODATA|NOPTR, $352
+DATA exp<>+0(SB)/4, $(-87.33)
+DATA exp<>+4(SB)/4, $(-87.33)
+DATA exp<>+8(SB)/4, $(-87.33)
+DATA exp<>+12(SB)/4, $(-87.33)
+DATA exp<>+16(SB)/4, $(-87.33)
+DATA exp<>+20(SB)/4, $(-87.33)
+DATA exp<>+24(SB)/4, $(-87.33)
+DATA exp<>+28(SB)/4, $(-87.33)
+DATA exp<>+32(SB)/4, $(88.37)
+DATA exp<>+36(SB)/4, $(88.37)
+DATA exp<>+40(SB)/4, $(88.37)
+DATA exp<>+44(SB)/4, $(88.37)
+DATA exp<>+48(SB)/4, $(88.37)
+DATA exp<>+52(SB)/4, $(88.37)
+DATA exp<>+56(SB)/4, $(88.37)
+DATA exp<>+60(SB)/4, $(88.37)
+DATA exp<>+64(SB)/4, $(1.442695)
+DATA exp<>+68(SB)/4, $(1.442695)
+DATA exp<>+72(SB)/4, $(1.442695)
+DATA exp<>+76(SB)/4, $(1.442695)
+DATA exp<>+80(SB)/4, $(1.442695)
+DATA exp<>+84(SB)/4, $(1.442695)
+DATA exp<>+88(SB)/4, $(1.442695)
+DATA exp<>+92(SB)/4, $(1.442695)
+DATA exp<>+96(SB)/4, $(-0.6933594)
+DATA exp<>+100(SB)/4, $(-0.6933594)
+DATA exp<>+104(SB)/4, $(-0.6933594)
+DATA exp<>+108(SB)/4, $(-0.6933594)
+DATA exp<>+112(SB)/4, $(-0.6933594)
+DATA exp<>+116(SB)/4, $(-0.6933594)
+DATA exp<>+120(SB)/4, $(-0.6933594)
+DATA exp<>+124(SB)/4, $(-0.6933594)
+DATA exp<>+128(SB)/4, $(0.00021219444)
+DATA exp<>+132(SB)/4, $(0.00021219444)
+DATA exp<>+136(SB)/4, $(0.00021219444)
+DATA exp<>+140(SB)/4, $(0.00021219444)
+DATA exp<>+144(SB)/4, $(0.00021219444)
+DATA exp<>+148(SB)/4, $(0.00021219444)
+DATA exp<>+152(SB)/4, $(0.00021219444)
+DATA exp<>+156(SB)/4, $(0.00021219444)
+DATA exp<>+160(SB)/4, $(0.001381457)
+DATA exp<>+164(SB)/4, $(0.001381457)
+DATA exp<>+168(SB)/4, $(0.001381457)
+DATA exp<>+172(SB)/4, $(0.001381457)
+DATA exp<>+176(SB)/4, $(0.001381457)
+DATA exp<>+180(SB)/4, $(0.001381457)
+DATA exp<>+184(SB)/4, $(0.001381457)
+DATA exp<>+188(SB)/4, $(0.001381457)
+DATA exp<>+192(SB)/4, $(0.008368731)
+DATA exp<>+196(SB)/4, $(0.008368731)
+DATA exp<>+200(SB)/4, $(0.008368731)
+DATA exp<>+204(SB)/4, $(0.008368731)
+DATA exp<>+208(SB)/4, $(0.008368731)
+DATA exp<>+212(SB)/4, $(0.008368731)
+DATA exp<>+216(SB)/4, $(0.008368731)
+DATA exp<>+220(SB)/4, $(0.008368731)
+DATA exp<>+224(SB)/4, $(0.04166839)
+DATA exp<>+228(SB)/4, $(0.04166839)
+DATA exp<>+232(SB)/4, $(0.04166839)
+DATA exp<>+236(SB)/4, $(0.04166839)
+DATA exp<>+240(SB)/4, $(0.04166839)
+DATA exp<>+244(SB)/4, $(0.04166839)
+DATA exp<>+248(SB)/4, $(0.04166839)
+DATA exp<>+252(SB)/4, $(0.04166839)
+DATA exp<>+256(SB)/4, $(0.16666521)
+DATA exp<>+260(SB)/4, $(0.16666521)
+DATA exp<>+264(SB)/4, $(0.16666521)
+DATA exp<>+268(SB)/4, $(0.16666521)
+DATA exp<>+272(SB)/4, $(0.16666521)
+DATA exp<>+276(SB)/4, $(0.16666521)
+DATA exp<>+280(SB)/4, $(0.16666521)
+DATA exp<>+284(SB)/4, $(0.16666521)
+DATA exp<>+288(SB)/4, $(0.49999994)
+DATA exp<>+292(SB)/4, $(0.49999994)
+DATA exp<>+296(SB)/4, $(0.49999994)
+DATA exp<>+300(SB)/4, $(0.49999994)
+DATA exp<>+304(SB)/4, $(0.49999994)
+DATA exp<>+308(SB)/4, $(0.49999994)
+DATA exp<>+312(SB)/4, $(0.49999994)
+DATA exp<>+316(SB)/4, $(0.49999994)
+DATA exp<>+320(SB)/4, $(1.0)
+DATA exp<>+324(SB)/4, $(1.0)
+DATA exp<>+328(SB)/4, $(1.0)
+DATA exp<>+332(SB)/4, $(1.0)
+DATA exp<>+336(SB)/4, $(1.0)
+DATA exp<>+340(SB)/4, $(1.0)
+DATA exp<>+344(SB)/4, $(1.0)
+DATA exp<>+348(SB)/4, $(1.0)
+GLOBL exp<>(SB), RODATA|NOPTR, $352
 
 // func avx2GEGLU(gate *float32, up *float32, blocks int)
 // Requires: AVX, AVX2, FMA3
@@ -3123,28 +4196,28 @@ TEXT ·avx2GEGLU(SB), NOSPLIT, $0-24
 block:
 	VMOVUPS     (AX), Y0
 	VMULPS      Y0, Y0, Y1
-	VMOVUPS     geglu_constants<>+0(SB), Y2
-	VFMADD213PS geglu_constants<>+32(SB), Y2, Y1
+	VMOVUPS     geglu<>+0(SB), Y2
+	VFMADD213PS geglu<>+32(SB), Y2, Y1
 	VMULPS      Y0, Y1, Y1
-	VMAXPS      exp_geglu<>+0(SB), Y1, Y1
-	VMINPS      exp_geglu<>+32(SB), Y1, Y1
-	VMULPS      exp_geglu<>+64(SB), Y1, Y2
+	VMAXPS      exp<>+0(SB), Y1, Y1
+	VMINPS      exp<>+32(SB), Y1, Y1
+	VMULPS      exp<>+64(SB), Y1, Y2
 	VROUNDPS    $0x00, Y2, Y2
-	VMOVUPS     exp_geglu<>+96(SB), Y3
+	VMOVUPS     exp<>+96(SB), Y3
 	VFMADD213PS Y1, Y2, Y3
-	VFMADD231PS exp_geglu<>+128(SB), Y2, Y3
-	VMOVUPS     exp_geglu<>+160(SB), Y4
-	VFMADD213PS exp_geglu<>+192(SB), Y3, Y4
-	VFMADD213PS exp_geglu<>+224(SB), Y3, Y4
-	VFMADD213PS exp_geglu<>+256(SB), Y3, Y4
-	VFMADD213PS exp_geglu<>+288(SB), Y3, Y4
+	VFMADD231PS exp<>+128(SB), Y2, Y3
+	VMOVUPS     exp<>+160(SB), Y4
+	VFMADD213PS exp<>+192(SB), Y3, Y4
+	VFMADD213PS exp<>+224(SB), Y3, Y4
+	VFMADD213PS exp<>+256(SB), Y3, Y4
+	VFMADD213PS exp<>+288(SB), Y3, Y4
 	VMULPS      Y3, Y3, Y1
 	VFMADD213PS Y3, Y1, Y4
-	VADDPS      exp_geglu<>+320(SB), Y4, Y4
+	VADDPS      exp<>+320(SB), Y4, Y4
 	VCVTPS2DQ   Y2, Y2
 	VPSLLD      $0x17, Y2, Y2
 	VPADDD      Y2, Y4, Y1
-	VADDPS      geglu_constants<>+64(SB), Y1, Y1
+	VADDPS      geglu<>+64(SB), Y1, Y1
 	VDIVPS      Y1, Y0, Y0
 	VMULPS      (CX), Y0, Y0
 	VMOVUPS     Y0, (AX)
@@ -3157,121 +4230,31 @@ block_done:
 	VZEROUPPER
 	RET
 
-DATA exp_geglu<>+0(SB)/4, $(-87.33)
-DATA exp_geglu<>+4(SB)/4, $(-87.33)
-DATA exp_geglu<>+8(SB)/4, $(-87.33)
-DATA exp_geglu<>+12(SB)/4, $(-87.33)
-DATA exp_geglu<>+16(SB)/4, $(-87.33)
-DATA exp_geglu<>+20(SB)/4, $(-87.33)
-DATA exp_geglu<>+24(SB)/4, $(-87.33)
-DATA exp_geglu<>+28(SB)/4, $(-87.33)
-DATA exp_geglu<>+32(SB)/4, $(88.37)
-DATA exp_geglu<>+36(SB)/4, $(88.37)
-DATA exp_geglu<>+40(SB)/4, $(88.37)
-DATA exp_geglu<>+44(SB)/4, $(88.37)
-DATA exp_geglu<>+48(SB)/4, $(88.37)
-DATA exp_geglu<>+52(SB)/4, $(88.37)
-DATA exp_geglu<>+56(SB)/4, $(88.37)
-DATA exp_geglu<>+60(SB)/4, $(88.37)
-DATA exp_geglu<>+64(SB)/4, $(1.442695)
-DATA exp_geglu<>+68(SB)/4, $(1.442695)
-DATA exp_geglu<>+72(SB)/4, $(1.442695)
-DATA exp_geglu<>+76(SB)/4, $(1.442695)
-DATA exp_geglu<>+80(SB)/4, $(1.442695)
-DATA exp_geglu<>+84(SB)/4, $(1.442695)
-DATA exp_geglu<>+88(SB)/4, $(1.442695)
-DATA exp_geglu<>+92(SB)/4, $(1.442695)
-DATA exp_geglu<>+96(SB)/4, $(-0.6933594)
-DATA exp_geglu<>+100(SB)/4, $(-0.6933594)
-DATA exp_geglu<>+104(SB)/4, $(-0.6933594)
-DATA exp_geglu<>+108(SB)/4, $(-0.6933594)
-DATA exp_geglu<>+112(SB)/4, $(-0.6933594)
-DATA exp_geglu<>+116(SB)/4, $(-0.6933594)
-DATA exp_geglu<>+120(SB)/4, $(-0.6933594)
-DATA exp_geglu<>+124(SB)/4, $(-0.6933594)
-DATA exp_geglu<>+128(SB)/4, $(0.00021219444)
-DATA exp_geglu<>+132(SB)/4, $(0.00021219444)
-DATA exp_geglu<>+136(SB)/4, $(0.00021219444)
-DATA exp_geglu<>+140(SB)/4, $(0.00021219444)
-DATA exp_geglu<>+144(SB)/4, $(0.00021219444)
-DATA exp_geglu<>+148(SB)/4, $(0.00021219444)
-DATA exp_geglu<>+152(SB)/4, $(0.00021219444)
-DATA exp_geglu<>+156(SB)/4, $(0.00021219444)
-DATA exp_geglu<>+160(SB)/4, $(0.001381457)
-DATA exp_geglu<>+164(SB)/4, $(0.001381457)
-DATA exp_geglu<>+168(SB)/4, $(0.001381457)
-DATA exp_geglu<>+172(SB)/4, $(0.001381457)
-DATA exp_geglu<>+176(SB)/4, $(0.001381457)
-DATA exp_geglu<>+180(SB)/4, $(0.001381457)
-DATA exp_geglu<>+184(SB)/4, $(0.001381457)
-DATA exp_geglu<>+188(SB)/4, $(0.001381457)
-DATA exp_geglu<>+192(SB)/4, $(0.008368731)
-DATA exp_geglu<>+196(SB)/4, $(0.008368731)
-DATA exp_geglu<>+200(SB)/4, $(0.008368731)
-DATA exp_geglu<>+204(SB)/4, $(0.008368731)
-DATA exp_geglu<>+208(SB)/4, $(0.008368731)
-DATA exp_geglu<>+212(SB)/4, $(0.008368731)
-DATA exp_geglu<>+216(SB)/4, $(0.008368731)
-DATA exp_geglu<>+220(SB)/4, $(0.008368731)
-DATA exp_geglu<>+224(SB)/4, $(0.04166839)
-DATA exp_geglu<>+228(SB)/4, $(0.04166839)
-DATA exp_geglu<>+232(SB)/4, $(0.04166839)
-DATA exp_geglu<>+236(SB)/4, $(0.04166839)
-DATA exp_geglu<>+240(SB)/4, $(0.04166839)
-DATA exp_geglu<>+244(SB)/4, $(0.04166839)
-DATA exp_geglu<>+248(SB)/4, $(0.04166839)
-DATA exp_geglu<>+252(SB)/4, $(0.04166839)
-DATA exp_geglu<>+256(SB)/4, $(0.16666521)
-DATA exp_geglu<>+260(SB)/4, $(0.16666521)
-DATA exp_geglu<>+264(SB)/4, $(0.16666521)
-DATA exp_geglu<>+268(SB)/4, $(0.16666521)
-DATA exp_geglu<>+272(SB)/4, $(0.16666521)
-DATA exp_geglu<>+276(SB)/4, $(0.16666521)
-DATA exp_geglu<>+280(SB)/4, $(0.16666521)
-DATA exp_geglu<>+284(SB)/4, $(0.16666521)
-DATA exp_geglu<>+288(SB)/4, $(0.49999994)
-DATA exp_geglu<>+292(SB)/4, $(0.49999994)
-DATA exp_geglu<>+296(SB)/4, $(0.49999994)
-DATA exp_geglu<>+300(SB)/4, $(0.49999994)
-DATA exp_geglu<>+304(SB)/4, $(0.49999994)
-DATA exp_geglu<>+308(SB)/4, $(0.49999994)
-DATA exp_geglu<>+312(SB)/4, $(0.49999994)
-DATA exp_geglu<>+316(SB)/4, $(0.49999994)
-DATA exp_geglu<>+320(SB)/4, $(1.0)
-DATA exp_geglu<>+324(SB)/4, $(1.0)
-DATA exp_geglu<>+328(SB)/4, $(1.0)
-DATA exp_geglu<>+332(SB)/4, $(1.0)
-DATA exp_geglu<>+336(SB)/4, $(1.0)
-DATA exp_geglu<>+340(SB)/4, $(1.0)
-DATA exp_geglu<>+344(SB)/4, $(1.0)
-DATA exp_geglu<>+348(SB)/4, $(1.0)
-GLOBL exp_geglu<>(SB), RODATA|NOPTR, $352
-
-DATA geglu_constants<>+0(SB)/4, $(-0.071354814)
-DATA geglu_constants<>+4(SB)/4, $(-0.071354814)
-DATA geglu_constants<>+8(SB)/4, $(-0.071354814)
-DATA geglu_constants<>+12(SB)/4, $(-0.071354814)
-DATA geglu_constants<>+16(SB)/4, $(-0.071354814)
-DATA geglu_constants<>+20(SB)/4, $(-0.071354814)
-DATA geglu_constants<>+24(SB)/4, $(-0.071354814)
-DATA geglu_constants<>+28(SB)/4, $(-0.071354814)
-DATA geglu_constants<>+32(SB)/4, $(-1.5957692)
-DATA geglu_constants<>+36(SB)/4, $(-1.5957692)
-DATA geglu_constants<>+40(SB)/4, $(-1.5957692)
-DATA geglu_constants<>+44(SB)/4, $(-1.5957692)
-DATA geglu_constants<>+48(SB)/4, $(-1.5957692)
-DATA geglu_constants<>+52(SB)/4, $(-1.5957692)
-DATA geglu_constants<>+56(SB)/4, $(-1.5957692)
-DATA geglu_constants<>+60(SB)/4, $(-1.5957692)
-DATA geglu_constants<>+64(SB)/4, $(1.0)
-DATA geglu_constants<>+68(SB)/4, $(1.0)
-DATA geglu_constants<>+72(SB)/4, $(1.0)
-DATA geglu_constants<>+76(SB)/4, $(1.0)
-DATA geglu_constants<>+80(SB)/4, $(1.0)
-DATA geglu_constants<>+84(SB)/4, $(1.0)
-DATA geglu_constants<>+88(SB)/4, $(1.0)
-DATA geglu_constants<>+92(SB)/4, $(1.0)
-GLOBL geglu_constants<>(SB), RODATA|NOPTR, $96
+DATA geglu<>+0(SB)/4, $(-0.071354814)
+DATA geglu<>+4(SB)/4, $(-0.071354814)
+DATA geglu<>+8(SB)/4, $(-0.071354814)
+DATA geglu<>+12(SB)/4, $(-0.071354814)
+DATA geglu<>+16(SB)/4, $(-0.071354814)
+DATA geglu<>+20(SB)/4, $(-0.071354814)
+DATA geglu<>+24(SB)/4, $(-0.071354814)
+DATA geglu<>+28(SB)/4, $(-0.071354814)
+DATA geglu<>+32(SB)/4, $(-1.5957692)
+DATA geglu<>+36(SB)/4, $(-1.5957692)
+DATA geglu<>+40(SB)/4, $(-1.5957692)
+DATA geglu<>+44(SB)/4, $(-1.5957692)
+DATA geglu<>+48(SB)/4, $(-1.5957692)
+DATA geglu<>+52(SB)/4, $(-1.5957692)
+DATA geglu<>+56(SB)/4, $(-1.5957692)
+DATA geglu<>+60(SB)/4, $(-1.5957692)
+DATA geglu<>+64(SB)/4, $(1.0)
+DATA geglu<>+68(SB)/4, $(1.0)
+DATA geglu<>+72(SB)/4, $(1.0)
+DATA geglu<>+76(SB)/4, $(1.0)
+DATA geglu<>+80(SB)/4, $(1.0)
+DATA geglu<>+84(SB)/4, $(1.0)
+DATA geglu<>+88(SB)/4, $(1.0)
+DATA geglu<>+92(SB)/4, $(1.0)
+GLOBL geglu<>(SB), RODATA|NOPTR, $96
 
 // func avx2Softcap(x *float32, blocks int, limit float32, factor float32)
 // Requires: AVX, AVX2, FMA3, SSE
@@ -3287,28 +4270,28 @@ TEXT ·avx2Softcap(SB), NOSPLIT, $0-24
 
 block:
 	VMOVUPS     (AX), Y2
-	VANDPS      sign_bit<>+0(SB), Y2, Y3
+	VANDPS      sign<>+0(SB), Y2, Y3
 	VXORPS      Y3, Y2, Y2
 	VMULPS      Y1, Y2, Y2
-	VMAXPS      exp_softcap<>+0(SB), Y2, Y2
-	VMINPS      exp_softcap<>+32(SB), Y2, Y2
-	VMULPS      exp_softcap<>+64(SB), Y2, Y4
+	VMAXPS      exp<>+0(SB), Y2, Y2
+	VMINPS      exp<>+32(SB), Y2, Y2
+	VMULPS      exp<>+64(SB), Y2, Y4
 	VROUNDPS    $0x00, Y4, Y4
-	VMOVUPS     exp_softcap<>+96(SB), Y5
+	VMOVUPS     exp<>+96(SB), Y5
 	VFMADD213PS Y2, Y4, Y5
-	VFMADD231PS exp_softcap<>+128(SB), Y4, Y5
-	VMOVUPS     exp_softcap<>+160(SB), Y6
-	VFMADD213PS exp_softcap<>+192(SB), Y5, Y6
-	VFMADD213PS exp_softcap<>+224(SB), Y5, Y6
-	VFMADD213PS exp_softcap<>+256(SB), Y5, Y6
-	VFMADD213PS exp_softcap<>+288(SB), Y5, Y6
+	VFMADD231PS exp<>+128(SB), Y4, Y5
+	VMOVUPS     exp<>+160(SB), Y6
+	VFMADD213PS exp<>+192(SB), Y5, Y6
+	VFMADD213PS exp<>+224(SB), Y5, Y6
+	VFMADD213PS exp<>+256(SB), Y5, Y6
+	VFMADD213PS exp<>+288(SB), Y5, Y6
 	VMULPS      Y5, Y5, Y2
 	VFMADD213PS Y5, Y2, Y6
-	VADDPS      exp_softcap<>+320(SB), Y6, Y6
+	VADDPS      exp<>+320(SB), Y6, Y6
 	VCVTPS2DQ   Y4, Y4
 	VPSLLD      $0x17, Y4, Y4
 	VPADDD      Y4, Y6, Y2
-	VMOVUPS     exp_softcap<>+320(SB), Y4
+	VMOVUPS     exp<>+320(SB), Y4
 	VSUBPS      Y2, Y4, Y5
 	VADDPS      Y2, Y4, Y2
 	VDIVPS      Y2, Y5, Y5
@@ -3323,105 +4306,15 @@ block_done:
 	VZEROUPPER
 	RET
 
-DATA exp_softcap<>+0(SB)/4, $(-87.33)
-DATA exp_softcap<>+4(SB)/4, $(-87.33)
-DATA exp_softcap<>+8(SB)/4, $(-87.33)
-DATA exp_softcap<>+12(SB)/4, $(-87.33)
-DATA exp_softcap<>+16(SB)/4, $(-87.33)
-DATA exp_softcap<>+20(SB)/4, $(-87.33)
-DATA exp_softcap<>+24(SB)/4, $(-87.33)
-DATA exp_softcap<>+28(SB)/4, $(-87.33)
-DATA exp_softcap<>+32(SB)/4, $(88.37)
-DATA exp_softcap<>+36(SB)/4, $(88.37)
-DATA exp_softcap<>+40(SB)/4, $(88.37)
-DATA exp_softcap<>+44(SB)/4, $(88.37)
-DATA exp_softcap<>+48(SB)/4, $(88.37)
-DATA exp_softcap<>+52(SB)/4, $(88.37)
-DATA exp_softcap<>+56(SB)/4, $(88.37)
-DATA exp_softcap<>+60(SB)/4, $(88.37)
-DATA exp_softcap<>+64(SB)/4, $(1.442695)
-DATA exp_softcap<>+68(SB)/4, $(1.442695)
-DATA exp_softcap<>+72(SB)/4, $(1.442695)
-DATA exp_softcap<>+76(SB)/4, $(1.442695)
-DATA exp_softcap<>+80(SB)/4, $(1.442695)
-DATA exp_softcap<>+84(SB)/4, $(1.442695)
-DATA exp_softcap<>+88(SB)/4, $(1.442695)
-DATA exp_softcap<>+92(SB)/4, $(1.442695)
-DATA exp_softcap<>+96(SB)/4, $(-0.6933594)
-DATA exp_softcap<>+100(SB)/4, $(-0.6933594)
-DATA exp_softcap<>+104(SB)/4, $(-0.6933594)
-DATA exp_softcap<>+108(SB)/4, $(-0.6933594)
-DATA exp_softcap<>+112(SB)/4, $(-0.6933594)
-DATA exp_softcap<>+116(SB)/4, $(-0.6933594)
-DATA exp_softcap<>+120(SB)/4, $(-0.6933594)
-DATA exp_softcap<>+124(SB)/4, $(-0.6933594)
-DATA exp_softcap<>+128(SB)/4, $(0.00021219444)
-DATA exp_softcap<>+132(SB)/4, $(0.00021219444)
-DATA exp_softcap<>+136(SB)/4, $(0.00021219444)
-DATA exp_softcap<>+140(SB)/4, $(0.00021219444)
-DATA exp_softcap<>+144(SB)/4, $(0.00021219444)
-DATA exp_softcap<>+148(SB)/4, $(0.00021219444)
-DATA exp_softcap<>+152(SB)/4, $(0.00021219444)
-DATA exp_softcap<>+156(SB)/4, $(0.00021219444)
-DATA exp_softcap<>+160(SB)/4, $(0.001381457)
-DATA exp_softcap<>+164(SB)/4, $(0.001381457)
-DATA exp_softcap<>+168(SB)/4, $(0.001381457)
-DATA exp_softcap<>+172(SB)/4, $(0.001381457)
-DATA exp_softcap<>+176(SB)/4, $(0.001381457)
-DATA exp_softcap<>+180(SB)/4, $(0.001381457)
-DATA exp_softcap<>+184(SB)/4, $(0.001381457)
-DATA exp_softcap<>+188(SB)/4, $(0.001381457)
-DATA exp_softcap<>+192(SB)/4, $(0.008368731)
-DATA exp_softcap<>+196(SB)/4, $(0.008368731)
-DATA exp_softcap<>+200(SB)/4, $(0.008368731)
-DATA exp_softcap<>+204(SB)/4, $(0.008368731)
-DATA exp_softcap<>+208(SB)/4, $(0.008368731)
-DATA exp_softcap<>+212(SB)/4, $(0.008368731)
-DATA exp_softcap<>+216(SB)/4, $(0.008368731)
-DATA exp_softcap<>+220(SB)/4, $(0.008368731)
-DATA exp_softcap<>+224(SB)/4, $(0.04166839)
-DATA exp_softcap<>+228(SB)/4, $(0.04166839)
-DATA exp_softcap<>+232(SB)/4, $(0.04166839)
-DATA exp_softcap<>+236(SB)/4, $(0.04166839)
-DATA exp_softcap<>+240(SB)/4, $(0.04166839)
-DATA exp_softcap<>+244(SB)/4, $(0.04166839)
-DATA exp_softcap<>+248(SB)/4, $(0.04166839)
-DATA exp_softcap<>+252(SB)/4, $(0.04166839)
-DATA exp_softcap<>+256(SB)/4, $(0.16666521)
-DATA exp_softcap<>+260(SB)/4, $(0.16666521)
-DATA exp_softcap<>+264(SB)/4, $(0.16666521)
-DATA exp_softcap<>+268(SB)/4, $(0.16666521)
-DATA exp_softcap<>+272(SB)/4, $(0.16666521)
-DATA exp_softcap<>+276(SB)/4, $(0.16666521)
-DATA exp_softcap<>+280(SB)/4, $(0.16666521)
-DATA exp_softcap<>+284(SB)/4, $(0.16666521)
-DATA exp_softcap<>+288(SB)/4, $(0.49999994)
-DATA exp_softcap<>+292(SB)/4, $(0.49999994)
-DATA exp_softcap<>+296(SB)/4, $(0.49999994)
-DATA exp_softcap<>+300(SB)/4, $(0.49999994)
-DATA exp_softcap<>+304(SB)/4, $(0.49999994)
-DATA exp_softcap<>+308(SB)/4, $(0.49999994)
-DATA exp_softcap<>+312(SB)/4, $(0.49999994)
-DATA exp_softcap<>+316(SB)/4, $(0.49999994)
-DATA exp_softcap<>+320(SB)/4, $(1.0)
-DATA exp_softcap<>+324(SB)/4, $(1.0)
-DATA exp_softcap<>+328(SB)/4, $(1.0)
-DATA exp_softcap<>+332(SB)/4, $(1.0)
-DATA exp_softcap<>+336(SB)/4, $(1.0)
-DATA exp_softcap<>+340(SB)/4, $(1.0)
-DATA exp_softcap<>+344(SB)/4, $(1.0)
-DATA exp_softcap<>+348(SB)/4, $(1.0)
-GLOBL exp_softcap<>(SB), RODATA|NOPTR, $352
-
-DATA sign_bit<>+0(SB)/4, $0x80000000
-DATA sign_bit<>+4(SB)/4, $0x80000000
-DATA sign_bit<>+8(SB)/4, $0x80000000
-DATA sign_bit<>+12(SB)/4, $0x80000000
-DATA sign_bit<>+16(SB)/4, $0x80000000
-DATA sign_bit<>+20(SB)/4, $0x80000000
-DATA sign_bit<>+24(SB)/4, $0x80000000
-DATA sign_bit<>+28(SB)/4, $0x80000000
-GLOBL sign_bit<>(SB), RODATA|NOPTR, $32
+DATA sign<>+0(SB)/4, $(-0.0)
+DATA sign<>+4(SB)/4, $(-0.0)
+DATA sign<>+8(SB)/4, $(-0.0)
+DATA sign<>+12(SB)/4, $(-0.0)
+DATA sign<>+16(SB)/4, $(-0.0)
+DATA sign<>+20(SB)/4, $(-0.0)
+DATA sign<>+24(SB)/4, $(-0.0)
+DATA sign<>+28(SB)/4, $(-0.0)
+GLOBL sign<>(SB), RODATA|NOPTR, $32
 
 // func avx2SumSquares(x *float32, blocks int) float32
 // Requires: AVX, FMA3, SSE

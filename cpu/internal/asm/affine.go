@@ -45,79 +45,115 @@ func part(v reg.VecVirtual, k, bits int, m []reg.VecVirtual) reg.VecVirtual {
 	return c
 }
 
-// gemv: one packed row against outputs. Per output: lanes of biases times group sums, then group after group
-// total += scale * (lanes of codes times activations), then the lanes' sum.
+// gemv: one packed row against outputs, two at a time and a last one alone. Per output: lanes of biases times group
+// sums, then group after group total += scale * (lanes of codes times activations), then the lanes' sum.
 func gemv(bits int) {
-	kernel(fmt.Sprintf("avx2Gemv%d", bits), "func(y *float32, codes, scales, biases *byte, x *float32, groups, blocks, tail, outputs int, scratch *float32)",
+	kernel(fmt.Sprintf("avx2Gemv%d", bits),
+		"func(y *float32, codes, scales, biases *byte, x *float32, groups, blocks, tail, outputs int, scratch *float32)",
 		fmt.Sprintf("avx2Gemv%d multiplies one packed row with outputs of %d-bit codes. blocks is the number of whole blocks of", bits, bits),
-		"8 groups; tail is the first of the last 8 groups when some are left over, else negative.")
+		"8 groups; tail is the first of the last 8 groups when some are left over, else negative. scratch holds the scales",
+		"of two outputs, as float32, each a whole number of blocks and one more.")
 	y, codes, scales, biases, x := ptr("y"), ptr("codes"), ptr("scales"), ptr("biases"), ptr("x")
-	groups, tail, outputs := ptr("groups"), ptr("tail"), ptr("outputs")
-	sums := GP64()
-	MOVQ(groups, sums)
-	SHLQ(Imm(8), sums)
-	ADDQ(x, sums)
+	groups := ptr("groups")
 	m := masks(bits)
-	tailMask := leftoverMask(groups)
-
-	times("output", outputs, func() {
-		total := zero()
-		prepareScales(total, scales, biases, sums, tail, tailMask)
-		at, scale, count := GP64(), GP64(), GP64()
-		MOVQ(x, at)
-		Load(Param("scratch"), scale)
-		MOVQ(groups, count)
-		Label("group")
-		acc := groupDot(codes, at, bits, m)
-		s := YMM()
-		VBROADCASTSS(Mem{Base: scale}, s)
-		VFMADD231PS(acc, s, total)
-		advance(codes, 8*bits)
-		advance(at, 256)
-		advance(scale, 4)
-		DECQ(count)
-		JNZ(LabelRef("group"))
-
-		VMOVSS(sum8(total), Mem{Base: y})
-		advance(y, 4)
-		LEAQ(Mem{Base: scales, Index: groups, Scale: 2}, scales)
-		LEAQ(Mem{Base: biases, Index: groups, Scale: 2}, biases)
-	})
+	pairs := ptr("outputs")
+	SHRQ(Imm(1), pairs)
+	outputs := func(label string, n int, count reg.Register) {
+		times(label, count, func() {
+			gemvOutputs(label, n, bits, m, y, codes, scales, biases, x, groups)
+		})
+	}
+	outputs("pair", 2, pairs)
+	last := ptr("outputs")
+	ANDQ(Imm(1), last)
+	outputs("last", 1, last)
 	VZEROUPPER()
 	RET()
 }
 
-// leftoverMask has ones in the lanes of groups that the last 8 do not share with whole blocks.
-func leftoverMask(groups reg.Register) reg.VecVirtual {
-	table := GLOBL(fmt.Sprintf("leftover_%d", leftoverTables), RODATA|NOPTR)
-	leftoverTables++
-	for i := range 16 {
-		v := uint32(0)
-		if i >= 8 {
-			v = 0xffffffff
-		}
-		DATA(4*i, U32(v))
+// gemvOutputs does n outputs and moves y, codes, scales and biases on.
+func gemvOutputs(label string, n, bits int, m []reg.VecVirtual, y, codes, scales, biases, x, groups reg.Register) {
+	at, scale, stride := GP64(), GP64(), GP64()
+	Load(Param("scratch"), scale)
+	scaleStride := func() {
+		Load(Param("blocks"), stride)
+		SHLQ(Imm(5), stride)
+		advance(stride, lane)
 	}
-	address, over := GP64(), GP64()
-	LEAQ(table, address)
-	MOVQ(groups, over)
-	ANDQ(Imm(7), over)
-	y := YMM()
-	VMOVUPS(Mem{Base: address, Index: over, Scale: 4}, y)
-	return y
+	total := make([]reg.VecVirtual, n)
+	for i := range total {
+		total[i] = zero()
+		prepareScales(fmt.Sprintf("%s_%d", label, i), total[i], scales, biases, x, groups, scale)
+		if i+1 < n {
+			scaleStride()
+			ADDQ(stride, scale)
+		}
+		LEAQ(Mem{Base: scales, Index: groups, Scale: 2}, scales)
+		LEAQ(Mem{Base: biases, Index: groups, Scale: 2}, biases)
+	}
+	// Codes of the second output follow those of the first.
+	second, count := GP64(), GP64()
+	MOVQ(groups, second)
+	IMUL3Q(U32(8*bits), second, second)
+	ADDQ(codes, second)
+	rows := []reg.Register{codes, second}[:n]
+	Load(Param("scratch"), scale)
+	scaleStride()
+	MOVQ(x, at)
+	MOVQ(groups, count)
+	Label(label + "_group")
+	acc := groupDots(rows, at, bits, m)
+	for i := range total {
+		s := YMM()
+		if i == 0 {
+			VBROADCASTSS(Mem{Base: scale}, s)
+		} else {
+			VBROADCASTSS(Mem{Base: scale, Index: stride, Scale: 1}, s)
+		}
+		VFMADD231PS(acc[i], s, total[i])
+	}
+	for _, r := range rows {
+		advance(r, 8*bits)
+	}
+	advance(at, 256)
+	advance(scale, 4)
+	DECQ(count)
+	JNZ(LabelRef(label + "_group"))
+	for i := range total {
+		VMOVSS(sum8(total[i]), Mem{Base: y, Disp: 4 * i})
+	}
+	MOVQ(rows[n-1], codes)
+	advance(y, 4*n)
 }
 
-var leftoverTables int
+// leftoverMask has ones in the lanes of groups that the last 8 do not share with whole blocks.
+func leftoverMask(groups reg.Register) Mem {
+	var lanes [16]Constant
+	for i := range lanes {
+		lanes[i] = U32(0)
+		if i >= 8 {
+			lanes[i] = U32(0xffffffff)
+		}
+	}
+	address, over := GP64(), GP64()
+	LEAQ(table("leftover", 4, lanes[:]...), address)
+	MOVQ(groups, over)
+	ANDQ(Imm(7), over)
+	return Mem{Base: address, Index: over, Scale: 4}
+}
 
 // prepareScales adds biases times sums to total and writes the scales as float32 to scratch.
-func prepareScales(total reg.VecVirtual, scales, biases, sums, tail reg.Register, tailMask reg.VecVirtual) {
-	s, b, at, to, count := GP64(), GP64(), GP64(), GP64(), GP64()
+func prepareScales(label string, total reg.VecVirtual, scales, biases, x, groups, scratch reg.Register) {
+	sums, s, b, at, to, count := GP64(), GP64(), GP64(), GP64(), GP64(), GP64()
+	MOVQ(groups, sums)
+	SHLQ(Imm(8), sums)
+	ADDQ(x, sums)
 	MOVQ(scales, s)
 	MOVQ(biases, b)
 	MOVQ(sums, at)
-	Load(Param("scratch"), to)
+	MOVQ(scratch, to)
 	Load(Param("blocks"), count)
-	times("block", count, func() {
+	times(label+"_block", count, func() {
 		VFMADD231PS(Mem{Base: at}, widenBF16(Mem{Base: b}), total)
 		VMOVUPS(widenBF16(Mem{Base: s}), Mem{Base: to})
 		advance(s, 16)
@@ -125,28 +161,36 @@ func prepareScales(total reg.VecVirtual, scales, biases, sums, tail reg.Register
 		advance(at, lane)
 		advance(to, lane)
 	})
+	tail := ptr("tail")
 	TESTQ(tail, tail)
-	JS(LabelRef("prepared"))
-	Load(Param("scratch"), to)
+	JS(LabelRef(label + "_prepared"))
 	last := widenBF16(Mem{Base: biases, Index: tail, Scale: 2})
-	VANDPS(tailMask, last, last)
+	VANDPS(leftoverMask(groups), last, last)
 	VFMADD231PS(Mem{Base: sums, Index: tail, Scale: 4}, last, total)
-	VMOVUPS(widenBF16(Mem{Base: scales, Index: tail, Scale: 2}), Mem{Base: to, Index: tail, Scale: 4})
-	Label("prepared")
+	VMOVUPS(widenBF16(Mem{Base: scales, Index: tail, Scale: 2}), Mem{Base: scratch, Index: tail, Scale: 4})
+	Label(label + "_prepared")
 }
 
-// groupDot is the lanes of one group's codes times activations.
-func groupDot(codes, x reg.Register, bits int, m []reg.VecVirtual) reg.VecVirtual {
-	acc := YMM()
+// groupDots is, per output, the lanes of one group's codes times activations.
+func groupDots(codes []reg.Register, x reg.Register, bits int, m []reg.VecVirtual) []reg.VecVirtual {
+	acc := make([]reg.VecVirtual, len(codes))
+	v := make([]reg.VecVirtual, len(codes))
+	for i := range codes {
+		acc[i], v[i] = YMM(), YMM()
+	}
 	for r := range bits / 4 {
-		v := YMM()
-		VMOVDQU(Mem{Base: codes, Disp: lane * r}, v)
+		for i := range codes {
+			VMOVDQU(Mem{Base: codes[i], Disp: lane * r}, v[i])
+		}
 		for k := range step(bits) {
-			at := Mem{Base: x, Disp: lane * (r*step(bits) + k)}
-			if c := part(v, k, bits, m); r+k == 0 {
-				VMULPS(at, c, acc)
-			} else {
-				VFMADD231PS(at, c, acc)
+			at := YMM()
+			VMOVUPS(Mem{Base: x, Disp: lane * (r*step(bits) + k)}, at)
+			for i := range codes {
+				if c := part(v[i], k, bits, m); r+k == 0 {
+					VMULPS(at, c, acc[i])
+				} else {
+					VFMADD231PS(at, c, acc[i])
+				}
 			}
 		}
 	}

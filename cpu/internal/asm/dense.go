@@ -59,10 +59,7 @@ func widen() {
 func pack4() {
 	kernel("avx2Pack4", "func(dst, sums, x *float32, groups int)",
 		"avx2Pack4 writes each group of x, taken as an 8 by 8 matrix, transposed, row k times 16^-k (the last row as it is).")
-	scale := GLOBL("pack4_scale", RODATA|NOPTR)
-	for k := range 6 {
-		DATA(4*k, F32(1/float32(int(1)<<(4*(k+1)))))
-	}
+	scale := broadcasts("powers", 1.0/16, 1.0/256, 1.0/4096, 1.0/65536, 1.0/1048576, 1.0/16777216)
 	dst, sums, x, groups := ptr("dst"), ptr("sums"), ptr("x"), ptr("groups")
 	times("group", groups, func() {
 		var r [8]reg.VecVirtual
@@ -79,9 +76,7 @@ func pack4() {
 		VMOVSS(sum8(total), Mem{Base: sums})
 		for k, row := range transpose(r) {
 			if k > 0 && k < 7 {
-				s := YMM()
-				VBROADCASTSS(scale.Offset(4*(k-1)), s)
-				VMULPS(s, row, row)
+				VMULPS(scale(k-1), row, row)
 			}
 			VMOVUPS(row, Mem{Base: dst, Disp: lane * k})
 		}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"math"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -9,7 +11,7 @@ import (
 // exp is e^x for eight lanes: x = n*ln2 + r, e^r = 1 + r + r^2*P(r), times 2^n through the exponent bits. P is a
 // minimax fit of relative error 3.1e-9 over |r| <= ln2/2, so float32 rounding dominates: below 1.2e-7 in all. x is
 // held between -87.33 and 88.37, where results are normal numbers.
-type exp struct{ table Mem }
+type exp struct{ constant func(i int) Mem }
 
 var expConstants = []float32{
 	-87.33, 88.37, // bounds
@@ -20,17 +22,7 @@ var expConstants = []float32{
 	1,
 }
 
-func newExp(name string) exp {
-	table := GLOBL(name, RODATA|NOPTR)
-	for i, c := range expConstants {
-		for l := range 8 {
-			DATA(lane*i+4*l, F32(c))
-		}
-	}
-	return exp{table}
-}
-
-func (e exp) constant(i int) Mem { return e.table.Offset(lane * i) }
+func newExp() exp { return exp{broadcasts("exp", expConstants...)} }
 
 // of replaces x by e^x.
 func (e exp) of(x reg.VecVirtual) {
@@ -72,7 +64,7 @@ func expSum() {
 	kernel("avx2ExpSum", "func(p *float32, blocks int, shift float32) float32",
 		"avx2ExpSum replaces blocks of 8 elements by exp(p-shift) and returns their sum. What is below e^-87 becomes 0.")
 	p, blocks := ptr("p"), ptr("blocks")
-	e := newExp("exp_sum")
+	e := newExp()
 	shift, sum := broadcast("shift"), zero()
 	times("block", blocks, func() {
 		x, low := YMM(), YMM()
@@ -88,25 +80,14 @@ func expSum() {
 	returnFloat(sum8(sum))
 }
 
-// floats makes a table of broadcast constants.
-func floats(name string, values ...float32) func(i int) Mem {
-	table := GLOBL(name, RODATA|NOPTR)
-	for i, c := range values {
-		for l := range 8 {
-			DATA(lane*i+4*l, F32(c))
-		}
-	}
-	return func(i int) Mem { return table.Offset(lane * i) }
-}
-
 // geglu: gelu(t) = t / (1 + exp(-2u)), u = sqrt(2/pi)*(t + 0.044715*t^3), the tanh form rewritten.
 func geglu() {
 	kernel("avx2GEGLU", "func(gate, up *float32, blocks int)",
 		"avx2GEGLU replaces blocks of 8 gates by gelu(gate)*up.")
 	gate, up, blocks := ptr("gate"), ptr("up"), ptr("blocks")
-	e := newExp("exp_geglu")
+	e := newExp()
 	const root = 0.797884560802865355879892 // sqrt(2/pi)
-	c := floats("geglu_constants", -2*root*0.044715, -2*root, 1)
+	c := broadcasts("geglu", -2*root*0.044715, -2*root, 1)
 	times("block", blocks, func() {
 		t, u := YMM(), YMM()
 		VMOVUPS(Mem{Base: gate}, t)
@@ -132,11 +113,8 @@ func softcap() {
 	kernel("avx2Softcap", "func(x *float32, blocks int, limit, factor float32)",
 		"avx2Softcap replaces blocks of 8 elements by limit*tanh(x/limit); factor is -2/limit.")
 	x, blocks := ptr("x"), ptr("blocks")
-	e := newExp("exp_softcap")
-	sign := GLOBL("sign_bit", RODATA|NOPTR)
-	for l := range 8 {
-		DATA(4*l, U32(1<<31))
-	}
+	e := newExp()
+	sign := broadcasts("sign", float32(math.Copysign(0, -1)))(0)
 	limit, factor := broadcast("limit"), broadcast("factor")
 	times("block", blocks, func() {
 		v, s, u := YMM(), YMM(), YMM()
@@ -245,13 +223,18 @@ func maximum() {
 		VMAXPS(Mem{Base: x}, m, m)
 		advance(x, lane)
 	})
+	returnFloat(max8(m))
+}
+
+// max8 leaves the largest lane of y in the first lane of the result.
+func max8(y reg.VecVirtual) reg.VecVirtual {
 	t := XMM()
-	VEXTRACTF128(Imm(1), m, t)
-	VMAXPS(m.AsX(), t, t)
+	VEXTRACTF128(Imm(1), y, t)
+	VMAXPS(y.AsX(), t, t)
 	for _, imm := range []uint64{0x4e, 0xb1} {
 		u := XMM()
 		VPERMILPS(Imm(imm), t, u)
 		VMAXPS(u, t, t)
 	}
-	returnFloat(t)
+	return t
 }

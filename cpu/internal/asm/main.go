@@ -23,6 +23,11 @@ func main() {
 		denseTile(n)
 	}
 	finish()
+	packInt16()
+	gemvInt16()
+	unpackInt16()
+	tileInt16(1)
+	tileInt16(2)
 	pack4()
 	widen()
 	for _, half := range []bool{true, false} {
@@ -52,6 +57,33 @@ func kernel(name, signature string, doc ...string) {
 	TEXT(name, NOSPLIT, signature)
 	Pragma("noescape")
 	Doc(doc...)
+}
+
+var tables = map[string]Mem{}
+
+// table is read-only data, size bytes per value, emitted once per name.
+func table(name string, size int, values ...Constant) Mem {
+	if m, ok := tables[name]; ok {
+		return m
+	}
+	m := GLOBL(name, RODATA|NOPTR)
+	for i, v := range values {
+		DATA(size*i, v)
+	}
+	tables[name] = m
+	return m
+}
+
+// broadcasts is a table of constants, each in eight lanes.
+func broadcasts(name string, values ...float32) func(i int) Mem {
+	var lanes []Constant
+	for _, v := range values {
+		for range 8 {
+			lanes = append(lanes, F32(v))
+		}
+	}
+	m := table(name, 4, lanes...)
+	return func(i int) Mem { return m.Offset(lane * i) }
 }
 
 // ptr loads a pointer or integer parameter.
