@@ -23,13 +23,49 @@ func (e *engine) copyRanges(ctx context.Context) error {
 			missing = append(missing, r)
 		}
 	}
+	e.sums = make([]string, len(e.files))
+	e.waiting = make([]int, len(e.files))
+	for _, r := range missing {
+		for _, file := range r.touched() {
+			e.waiting[file]++
+		}
+	}
 	e.meter.phase(PhaseCopy, "", e.saved.TotalSourceBytes, reused)
 	return e.each(ctx, len(missing), func(ctx context.Context, i int, buf []byte) error {
 		if err := e.copyRange(ctx, missing[i], buf); err != nil {
 			return fmt.Errorf("%s of %s: %w", missing[i].ID, missing[i].Shard, err)
 		}
-		return nil
+		return e.hashCompleted(ctx, missing[i], buf)
 	})
+}
+
+// touched lists the outputs that the range writes to, ascending.
+func (r *Range) touched() []int {
+	var files []int
+	for _, p := range r.Parts { // sorted by file
+		if n := len(files); n == 0 || files[n-1] != p.File {
+			files = append(files, p.File)
+		}
+	}
+	return files
+}
+
+// hashCompleted hashes the outputs for which r was the last range to come. The disk and the network go on meanwhile:
+// only this worker is busy.
+func (e *engine) hashCompleted(ctx context.Context, r *Range, buf []byte) error {
+	for _, file := range r.touched() {
+		e.mu.Lock()
+		e.waiting[file]--
+		complete := e.waiting[file] == 0
+		e.mu.Unlock()
+		if !complete {
+			continue
+		}
+		if err := e.hashOutput(ctx, file, buf, func(int64) {}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // copyRange brings one range to disk. Its order is the promise of the whole installer: the bytes are written, then
@@ -114,14 +150,9 @@ func (s *scatter) write(data []byte) error {
 
 // syncTouched makes every file durable that the range has written to.
 func (e *engine) syncTouched(r *Range) error {
-	last := -1
-	for _, p := range r.Parts { // sorted by file
-		if p.File == last {
-			continue
-		}
-		last = p.File
-		if err := e.files[p.File].Sync(); err != nil {
-			return fmt.Errorf("sync %s: %w", e.art.Plan.Files[p.File].Path, err)
+	for _, file := range r.touched() {
+		if err := e.files[file].Sync(); err != nil {
+			return fmt.Errorf("sync %s: %w", e.art.Plan.Files[file].Path, err)
 		}
 	}
 	return nil

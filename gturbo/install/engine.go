@@ -31,8 +31,11 @@ type engine struct {
 	files  []File   // the plan's outputs, open for reading and writing
 	blocks blockMap // what arrived, to be met again on every later read
 
-	mu    sync.Mutex // guards saved and its file
-	saved checkpoint
+	sums   []string // hash of each output that has been read as a whole, else empty
+
+	mu      sync.Mutex // guards saved and its file, and waiting
+	saved   checkpoint
+	waiting []int // ranges that an output still waits for
 }
 
 // path turns a name inside the install into a host path below the partial directory.

@@ -13,18 +13,19 @@ import (
 	"github.com/fieldfare/fieldfare/gturbo"
 )
 
-// hashOutputs reads every output once. The hash for the manifest and the comparison with what arrived from the source
-// are taken from the same bytes, so nothing that went wrong on this disk in between can be sealed as good.
+// hashOutputs hashes the outputs that were complete before this run copied anything, and returns the records of all.
 func (e *engine) hashOutputs(ctx context.Context) (map[string]gturbo.FileRecord, error) {
-	e.meter.phase(PhaseHash, "", e.art.Plan.OutputBytes(), 0)
-	sums := make([]string, len(e.files))
-	err := e.each(ctx, len(e.files), func(ctx context.Context, i int, buf []byte) error {
-		sum, err := e.hashOutput(ctx, i, buf)
-		if err != nil {
-			return fmt.Errorf("hash %s: %w", e.art.Plan.Files[i].Path, err)
+	var left []int
+	var total int64
+	for i, sum := range e.sums {
+		if sum == "" {
+			left = append(left, i)
+			total += e.art.Plan.Files[i].Size
 		}
-		sums[i] = sum
-		return nil
+	}
+	e.meter.phase(PhaseHash, "", total, 0)
+	err := e.each(ctx, len(left), func(ctx context.Context, i int, buf []byte) error {
+		return e.hashOutput(ctx, left[i], buf, e.meter.add)
 	})
 	if err != nil {
 		return nil, err
@@ -32,34 +33,37 @@ func (e *engine) hashOutputs(ctx context.Context) (map[string]gturbo.FileRecord,
 	records := map[string]gturbo.FileRecord{}
 	for i := range e.art.Plan.Files {
 		out := &e.art.Plan.Files[i]
-		records[out.Path] = gturbo.FileRecord{Size: uint64(out.Size), SHA256: sums[i]}
+		records[out.Path] = gturbo.FileRecord{Size: uint64(out.Size), SHA256: e.sums[i]}
 	}
 	return records, nil
 }
 
-func (e *engine) hashOutput(ctx context.Context, i int, buf []byte) (string, error) {
-	size := e.art.Plan.Files[i].Size
+// hashOutput reads an output once. The hash for the manifest and the comparison with what arrived from the source are
+// taken from the same bytes, so nothing that went wrong on this disk in between can be sealed as good.
+func (e *engine) hashOutput(ctx context.Context, file int, buf []byte, progress func(int64)) error {
 	sum := sha256.New()
-	c := e.blocks.at(i, 0)
+	c := e.blocks.at(file, 0)
 	var refused error
-	for at := int64(0); at < size; {
+	out := &e.art.Plan.Files[file]
+	for at := int64(0); at < out.Size; {
 		if err := ctx.Err(); err != nil {
-			return "", err
+			return err
 		}
-		tile := buf[:min(int64(len(buf)), size-at)]
-		if err := readExactly(e.files[i], tile, at); err != nil {
-			return "", err
+		tile := buf[:min(int64(len(buf)), out.Size-at)]
+		if err := readExactly(e.files[file], tile, at); err != nil {
+			return fmt.Errorf("hash %s: %w", out.Path, err)
 		}
 		sum.Write(tile)
 		c.take(tile, func(b *block, crc uint32) {
 			if err := expect(b, crc); err != nil && refused == nil {
-				refused = err
+				refused = fmt.Errorf("hash %s: %w", out.Path, err)
 			}
 		})
 		at += int64(len(tile))
-		e.meter.add(int64(len(tile)))
+		progress(int64(len(tile)))
 	}
-	return hex.EncodeToString(sum.Sum(nil)), refused
+	e.sums[file] = hex.EncodeToString(sum.Sum(nil))
+	return refused
 }
 
 // seal writes the documents, the manifest and the receipt, each durably, then the checksums beside the install, and

@@ -26,17 +26,45 @@ import (
 const roleVariable = "FIELDFARE_TEST_ROLE"
 
 func TestMain(m *testing.M) {
-	switch os.Getenv(roleVariable) {
-	case "hub":
-		if err := serveHub(os.Args[len(os.Args)-1]); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-	case "install":
-		os.Exit(installInChild(os.Args[len(os.Args)-1]))
-	default:
+	role := os.Getenv(roleVariable)
+	if role == "" {
 		os.Exit(m.Run())
 	}
+	if err := roles[role](os.Args[len(os.Args)-1]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// roles are what a started test binary may be; each gets the last argument of its command line.
+var roles = map[string]func(arg string) error{"hub": serveHub, "install": installInChild, "pattern": servePattern}
+
+// startRole starts this test binary in a role. The process ends with the test, at the end of its standard input.
+func startRole(t testing.TB, role, arg string) (firstLine string) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], arg)
+	cmd.Env = append(os.Environ(), roleVariable+"="+role)
+	cmd.Stderr = os.Stderr
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		stdin.Close()
+		cmd.Wait()
+	})
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil {
+		t.Fatalf("%s did not start: %v", role, err)
+	}
+	return strings.TrimSpace(line)
 }
 
 // fault is one thing that goes wrong with requests for files whose name contains File.
@@ -282,29 +310,7 @@ type hubProcess struct {
 // startHub serves a directory from a new process that ends with the test.
 func startHub(t testing.TB, dir string) *hubProcess {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], dir)
-	cmd.Env = append(os.Environ(), roleVariable+"=hub")
-	cmd.Stderr = os.Stderr
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		stdin.Close()
-		cmd.Wait()
-	})
-	line, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil {
-		t.Fatalf("the hub did not start: %v", err)
-	}
-	return &hubProcess{t: t, address: strings.TrimSpace(line)}
+	return &hubProcess{t: t, address: startRole(t, "hub", dir)}
 }
 
 // breaks replaces the faults and forgets what was seen.

@@ -24,19 +24,13 @@ type childOptions struct {
 	Endpoint, Output string
 }
 
-// installInChild carries on with an install until it is complete or the process is killed. It returns an exit status.
-func installInChild(arg string) int {
+// installInChild carries on with an install until it is complete or the process is killed.
+func installInChild(arg string) error {
 	var c childOptions
 	if err := json.Unmarshal([]byte(arg), &c); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 2
+		return err
 	}
-	err := c.install()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return 0
+	return c.install()
 }
 
 func (c *childOptions) install() error {

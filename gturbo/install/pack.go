@@ -43,10 +43,14 @@ func PackPath(dir string) (string, error) {
 
 // InstallPack adds the image pack to a text install from the same checkpoint. It behaves as [Install] in every other
 // respect. The text install itself is only read.
-func InstallPack(ctx context.Context, o PackOptions) (*Result, error) { return installPack(ctx, o, false) }
+func InstallPack(ctx context.Context, o PackOptions) (*Result, error) {
+	return installPack(ctx, o, false)
+}
 
 // ResumePack continues an unfinished [InstallPack].
-func ResumePack(ctx context.Context, o PackOptions) (*Result, error) { return installPack(ctx, o, true) }
+func ResumePack(ctx context.Context, o PackOptions) (*Result, error) {
+	return installPack(ctx, o, true)
+}
 
 func installPack(ctx context.Context, o PackOptions, resume bool) (*Result, error) {
 	if o.TextModel == "" || o.Seal == nil {
