@@ -93,7 +93,7 @@ func (in *Install) loadManifest() error {
 			return err
 		}
 	}
-	in.source, err = readSource(in.root, in.manifest)
+	in.source, err = ReadSource(in.root, in.manifest)
 	return err
 }
 

@@ -17,8 +17,8 @@ const pinnedSnapshot = "sha256:bf198c9f5ea6462addca1966e5dd669c407537a876e82cf06
 //go:embed pinned_config.json
 var pinnedConfig []byte
 
-// readSource reads the checkpoint's configuration from an install whose manifest is m.
-func readSource(root *Root, m *Manifest) (*SourceConfig, error) {
+// ReadSource reads the checkpoint's configuration from an install whose manifest is m.
+func ReadSource(root *Root, m *Manifest) (*SourceConfig, error) {
 	data, err := readTokenizerFile(root, ConfigFile)
 	if errors.Is(err, fs.ErrNotExist) && m.SourceSnapshotHash == pinnedSnapshot {
 		data, err = pinnedConfig, nil

@@ -185,7 +185,7 @@ func TestSourceConfigCap(t *testing.T) {
 func TestPinnedInstallWithoutConfigIsStillReadable(t *testing.T) {
 	root, _ := newRoot(t)
 	m := &Manifest{SourceSnapshotHash: pinnedSnapshot, Arch: pinnedArch()}
-	c, err := readSource(root, m)
+	c, err := ReadSource(root, m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,11 +193,11 @@ func TestPinnedInstallWithoutConfigIsStillReadable(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	m.Arch.TopKExperts = 4
-	if _, err := readSource(root, m); !errors.Is(err, ErrArch) {
+	if _, err := ReadSource(root, m); !errors.Is(err, ErrArch) {
 		t.Errorf("another architecture under the pinned hash: %v", err)
 	}
 	m.SourceSnapshotHash = "sha256:" + SHA256(nil)
-	if _, err := readSource(root, m); !errors.Is(err, os.ErrNotExist) {
+	if _, err := ReadSource(root, m); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("another source: %v", err)
 	}
 }
