@@ -33,11 +33,7 @@ func loadDemo(t testing.TB, change func(*core.Options)) *core.Runtime {
 
 func loadInstall(t testing.TB, path string, change func(*core.Options)) *core.Runtime {
 	t.Helper()
-	backend, err := cpu.New(cpu.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	opts := core.Options{Backend: backend, MaxContext: 2048}
+	opts := core.Options{Backend: cpuBackend(t, cpu.Options{}), MaxContext: 2048}
 	if change != nil {
 		change(&opts)
 	}
@@ -51,6 +47,15 @@ func loadInstall(t testing.TB, path string, change func(*core.Options)) *core.Ru
 		}
 	})
 	return rt
+}
+
+func cpuBackend(t testing.TB, o cpu.Options) *cpu.Backend {
+	t.Helper()
+	b, err := cpu.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
 }
 
 // A golden is what the reference says about one prompt.

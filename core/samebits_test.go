@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/fieldfare/fieldfare/core"
+	"github.com/fieldfare/fieldfare/cpu"
 	"github.com/fieldfare/fieldfare/residency"
 )
 
@@ -22,7 +23,7 @@ func longPrompt(t testing.TB, n int) *core.Prompt {
 }
 
 // The promise that greedy output depends on nothing but the prompt: every logit of 64 tokens after a prompt of 300,
-// compared by bits.
+// compared by bits. With -short, every fourth setting.
 func TestSameBits(t *testing.T) {
 	const tokens = 64
 	p := longPrompt(t, 300)
@@ -30,7 +31,10 @@ func TestSameBits(t *testing.T) {
 	var want [][]float32
 	for _, slots := range []int{8, 16, 32} {
 		for _, policy := range []residency.Policy{residency.LFU, residency.LRU} {
-			for _, chunk := range []int{1, 7, 32, 128} {
+			for i, chunk := range []int{1, 7, 32, 128} {
+				if testing.Short() && i != (slots/8+int(policy))%4 {
+					continue
+				}
 				rt := loadDemo(t, func(o *core.Options) {
 					o.Experts.Slots, o.Experts.Policy, o.PrefillChunk, o.MaxContext = slots, policy, chunk, 400
 				})
@@ -60,4 +64,46 @@ func TestSameBits(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Nor on where the experts' bytes lie, how many threads compute, or whether slots come and go.
+func TestSameBitsWhereverExpertsLie(t *testing.T) {
+	p := longPrompt(t, 100)
+	run := func(change func(*core.Options), between func(*core.Runtime)) []float32 {
+		rt := loadDemo(t, change)
+		defer rt.Close()
+		s := newSession(t, rt)
+		prefill(t, s, p)
+		var all []float32
+		_, err := s.Generate(t.Context(), core.GenerateOptions{MaxTokens: 12, IgnoreEOS: true}, func(core.Token) error {
+			all = append(all, s.Logits()...)
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if between != nil {
+			between(rt)
+			all = append(all, cold(t, rt, p)...)
+		}
+		return all
+	}
+	want := run(nil, nil)
+	for name, change := range map[string]func(*core.Options){
+		"mapped":      func(o *core.Options) { o.Experts.Mapped = true },
+		"poisoned":    func(o *core.Options) { o.Experts.Poison = true },
+		"two slots":   func(o *core.Options) { o.Experts.Slots = 2 },
+		"one read":    func(o *core.Options) { o.Experts.Reads = 1 },
+		"one thread":  func(o *core.Options) { o.Backend = cpuBackend(t, cpu.Options{Threads: 1}) },
+		"six threads": func(o *core.Options) { o.Backend = cpuBackend(t, cpu.Options{Threads: 6}) },
+	} {
+		sameBits(t, name, run(change, nil), want)
+	}
+	released := run(nil, func(rt *core.Runtime) {
+		if err := rt.ReleaseExperts(); err != nil {
+			t.Error(err)
+		}
+	})
+	sameBits(t, "before a release", released[:len(want)], want)
+	sameBits(t, "after a release", released[len(want):], want[:len(released)-len(want)])
 }
