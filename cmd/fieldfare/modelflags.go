@@ -79,6 +79,11 @@ func (f *modelFlags) options() (core.Options, error) {
 
 // load opens the model that the flags ask for.
 func (a *app) load(ctx context.Context, f *modelFlags) (*core.Runtime, error) {
+	return a.loadTelling(ctx, f, func(done, total int64) {})
+}
+
+// loadTelling is load, and tells progress of the bytes checked.
+func (a *app) loadTelling(ctx context.Context, f *modelFlags, progress func(done, total int64)) (*core.Runtime, error) {
 	opts, err := f.options()
 	if err != nil {
 		return nil, err
@@ -88,7 +93,10 @@ func (a *app) load(ctx context.Context, f *modelFlags) (*core.Runtime, error) {
 		return nil, err
 	}
 	bar := a.newBar(f.quiet)
-	opts.Open.Progress = func(done, total int64) { bar.bytes("checking the model", done, total) }
+	opts.Open.Progress = func(done, total int64) {
+		bar.bytes("checking the model", done, total)
+		progress(done, total)
+	}
 	rt, err := core.Load(ctx, path, opts)
 	bar.clear()
 	if err != nil {

@@ -30,7 +30,7 @@ Without a model it answers with a small demo model that is part of the program.`
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &misuseError{err} })
 	root.AddCommand(
-		a.chatCommand(), a.runCommand(),
+		a.chatCommand(), a.runCommand(), a.serveCommand(),
 		a.installCommand(), a.verifyCommand(), a.infoCommand(), a.versionCommand(),
 	)
 	return root
