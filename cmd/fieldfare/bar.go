@@ -47,14 +47,19 @@ func (b *bar) due(what string, done, total float64) (rate float64, left time.Dur
 	if !b.on && !b.lines || total <= 0 {
 		return 0, 0, false
 	}
-	interval := barInterval
-	if !b.on {
-		interval = lineInterval
-	}
 	if what != b.what {
 		b.what, b.start, b.last = what, now, time.Time{}
+		if !b.on {
+			b.last = now // short phases get no line
+		}
 	}
-	if now.Sub(b.last) < interval && done < total {
+	wait := barInterval
+	if !b.on {
+		wait = lineInterval
+	} else if done >= total {
+		wait = 0
+	}
+	if now.Sub(b.last) < wait {
 		return 0, 0, false
 	}
 	b.last = now

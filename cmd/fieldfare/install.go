@@ -1,11 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"os/signal"
 	"time"
@@ -13,13 +13,18 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fieldfare/fieldfare/gturbo/install"
+	"github.com/fieldfare/fieldfare/visionpack"
 )
 
 type installFlags struct {
-	output, from, endpoint      string
-	overwrite, resume, discard  bool
-	allowUnknown, asJSON, quiet bool
-	jobs                        int
+	output                     string
+	from                       sourceFlags
+	jobs                       int
+	vision                     bool
+	model                      string
+	overwrite, resume, discard bool
+	allowUnknown               bool
+	show                       showFlags
 }
 
 func (a *app) installCommand() *cobra.Command {
@@ -37,6 +42,7 @@ HF_TOKEN, HTTPS_PROXY and NO_PROXY are honoured.`,
 			size(install.PinnedDownloadBytes), size(install.PinnedInstalledBytes)),
 		Example: `  fieldfare install
   fieldfare install --output /models/gemma4.gturbo --endpoint https://mirror.example
+  fieldfare install --vision
   fieldfare install --from ./checkpoint --output gemma4.gturbo`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.install(cmd.Context(), &f) },
@@ -44,55 +50,98 @@ HF_TOKEN, HTTPS_PROXY and NO_PROXY are honoured.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&f.output, "output", "", "the .gturbo directory to write (default: the usual place)")
-	flags.StringVar(&f.from, "from", "", "repack this checkpoint directory; nothing is fetched")
-	flags.StringVar(&f.endpoint, "endpoint", "", "fetch from this mirror of "+install.DefaultEndpoint)
+	flags.BoolVar(&f.vision, "vision", false, "add the image pack to an installed model, instead of the text model")
+	flags.StringVar(&f.model, "model", "", "with --vision: the .gturbo directory that the pack is for (default: the usual place)")
+	f.from.add(cmd)
 	flags.IntVar(&f.jobs, "jobs", install.DefaultWorkers, "ranges in flight, 1 to 32")
 	flags.BoolVar(&f.resume, "resume", false, "continue an unfinished install; an error if there is none")
 	flags.BoolVar(&f.discard, "discard", false, "delete an unfinished install and end")
 	flags.BoolVar(&f.overwrite, "overwrite", false, "replace a finished install; the old one stays until the new one is whole")
 	flags.BoolVar(&f.allowUnknown, "allow-unknown", false, "accept a checkpoint that this program does not know")
-	flags.BoolVar(&f.asJSON, "json", false, "write progress as one JSON object a line to standard output")
-	flags.BoolVar(&f.quiet, "quiet", false, "show no progress")
+	f.show.add(cmd)
 	return cmd
 }
 
 func (a *app) install(ctx context.Context, f *installFlags) error {
-	switch {
-	case f.resume && f.discard:
+	if f.resume && f.discard {
 		return misuse("--resume and --discard are mutually exclusive")
-	case f.from != "" && f.endpoint != "":
-		return misuse("--from and --endpoint are mutually exclusive")
 	}
-	output := f.output
-	if output == "" {
-		var err error
-		if output, err = usualPlace(); err != nil {
-			return err
-		}
+	if f.model != "" && !f.vision {
+		return misuse("--model says what an image pack is for: it needs --vision")
+	}
+	job, err := f.job()
+	if err != nil {
+		return err
 	}
 	if f.discard {
-		return install.Discard(output)
+		return install.Discard(job.Output)
 	}
-	src, err := a.source(f)
-	if err != nil {
+	if job.Source, err = a.source(&f.from, &f.show); err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
-	defer stop()
-	context.AfterFunc(ctx, stop)
+	return a.write(ctx, job, f.resume, &f.show)
+}
 
-	show := a.installProgress(f)
-	do, err := a.freshOrResumed(output, f)
-	if err != nil {
-		return err
+// job is what the flags ask for, without its source.
+func (f *installFlags) job() (installJob, error) {
+	j := installJob{PackOptions: install.PackOptions{
+		Options: install.Options{Output: f.output, Overwrite: f.overwrite, AllowUnknown: f.allowUnknown, Workers: f.jobs},
+	}}
+	usual, err := usualPlace()
+	if err != nil && (f.vision && f.model == "" || !f.vision && f.output == "") {
+		return j, err
 	}
-	result, err := do(ctx, install.Options{
-		Source: src, Output: output, Overwrite: f.overwrite, AllowUnknown: f.allowUnknown, Workers: f.jobs,
-		Progress: show.event,
-	})
+	if f.vision {
+		j.TextModel = cmp.Or(f.model, usual)
+		if j.Output == "" {
+			j.Output, err = visionpack.Path(j.TextModel)
+			return j, err
+		}
+		return j, nil
+	}
+	j.Output = cmp.Or(f.output, usual)
+	return j, nil
+}
+
+// An installJob is one install to be written: of the image pack when TextModel says for which model, else of the text
+// model.
+type installJob struct{ install.PackOptions }
+
+func (j *installJob) fresh(ctx context.Context) (*install.Result, error) {
+	if j.TextModel != "" {
+		return install.InstallPack(ctx, j.PackOptions)
+	}
+	return install.Install(ctx, j.Options)
+}
+
+func (j *installJob) resumed(ctx context.Context) (*install.Result, error) {
+	if j.TextModel != "" {
+		return install.ResumePack(ctx, j.PackOptions)
+	}
+	return install.Resume(ctx, j.Options)
+}
+
+// write carries a job out. An unfinished install is continued without being asked: that is what a person who starts
+// the command again wants.
+func (a *app) write(ctx context.Context, j installJob, mustResume bool, f *showFlags) error {
+	ctx, stop := interruptible(ctx)
+	defer stop()
+	do := j.fresh
+	if left, err := install.Inspect(j.Output); err != nil {
+		return err
+	} else if left != nil || mustResume {
+		do = j.resumed
+		if left != nil && !f.quiet {
+			fmt.Fprintf(a.stderr, "fieldfare: continuing an unfinished install: %s of %s are there\n",
+				size(left.DoneBytes), size(left.TotalBytes))
+		}
+	}
+	show := a.newShow(f)
+	j.Progress = show.event
+	result, err := do(ctx)
 	show.bar.clear()
 	if err != nil {
-		return a.explainPause(err, output)
+		return a.explainPause(err, j.Output)
 	}
 	if f.asJSON {
 		return json.NewEncoder(a.stdout).Encode(map[string]any{"type": "done", "result": result})
@@ -102,40 +151,11 @@ func (a *app) install(ctx context.Context, f *installFlags) error {
 	return nil
 }
 
-// source is where the checkpoint's bytes come from.
-func (a *app) source(f *installFlags) (install.Source, error) {
-	if f.from != "" {
-		return install.NewDirSource(f.from), nil
-	}
-	return install.NewHubSource(install.HubOptions{
-		Endpoint: f.endpoint,
-		Token:    os.Getenv("HF_TOKEN"),
-		Proxy:    http.ProxyFromEnvironment,
-		Notify: func(r install.Retry) {
-			if !f.quiet && !f.asJSON {
-				fmt.Fprintf(a.stderr, "\nfieldfare: %s: %v; attempt %d of %d in %s\n",
-					r.File, r.Err, r.Attempt+1, r.Of, r.Wait.Round(time.Second/10))
-			}
-		},
-	})
-}
-
-type installFunc func(context.Context, install.Options) (*install.Result, error)
-
-// freshOrResumed continues an unfinished install without being asked: that is what a person who starts the command
-// again wants.
-func (a *app) freshOrResumed(output string, f *installFlags) (installFunc, error) {
-	if f.resume {
-		return install.Resume, nil
-	}
-	left, err := install.Inspect(output)
-	if err != nil || left == nil {
-		return install.Install, err
-	}
-	if !f.quiet {
-		fmt.Fprintf(a.stderr, "fieldfare: continuing an unfinished install: %s of %s are there\n", size(left.DoneBytes), size(left.TotalBytes))
-	}
-	return install.Resume, nil
+// interruptible ends the context at the first interrupt from the keyboard; the second has its usual effect.
+func interruptible(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
+	context.AfterFunc(ctx, stop)
+	return ctx, stop
 }
 
 // explainPause says what an install that ended early has kept.
@@ -147,37 +167,6 @@ func (a *app) explainPause(err error, output string) error {
 	if errors.Is(err, context.Canceled) {
 		err = errStopped
 	}
-	return withHint(err, "%s of %s are kept: the same command continues, --discard deletes them", size(left.DoneBytes), size(left.TotalBytes))
-}
-
-// installShow shows the events of an install.
-type installShow struct {
-	bar     *bar
-	encoder *json.Encoder
-	last    time.Time
-	phase   install.Phase
-}
-
-func (a *app) installProgress(f *installFlags) *installShow {
-	s := &installShow{bar: a.newBar(f.quiet || f.asJSON)}
-	if f.asJSON {
-		s.encoder = json.NewEncoder(a.stdout)
-	}
-	s.bar.lines = !f.quiet && !f.asJSON
-	return s
-}
-
-func (s *installShow) event(e install.Event) {
-	if s.encoder == nil {
-		s.bar.bytes(string(e.Phase), e.Done, e.Total)
-		return
-	}
-	// A program wants every phase and a steady pulse, not every buffer.
-	if now := time.Now(); e.Phase != s.phase || now.Sub(s.last) >= time.Second {
-		s.phase, s.last = e.Phase, now
-		s.encoder.Encode(map[string]any{
-			"type": "progress", "phase": e.Phase, "file": e.File, "done": e.Done, "total": e.Total, "reused": e.Reused,
-			"bytes_per_second": e.Rate, "remaining_seconds": e.Remaining.Seconds(),
-		})
-	}
+	return withHint(err, "%s of %s are kept: the same command continues, --discard deletes them",
+		size(left.DoneBytes), size(left.TotalBytes))
 }

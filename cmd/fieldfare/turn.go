@@ -39,7 +39,7 @@ func (t *talk) ask(ctx context.Context) error {
 	t.opts.Progress = t.sink.progress
 	answer, err := t.session.Answer(ctx, prompt, t.opts, func(e text.Event, _ core.Token) error {
 		reply.add(e)
-		show(t.sink, e)
+		present(t.sink, e)
 		return nil
 	})
 	if err != nil && ctx.Err() == nil {
@@ -66,8 +66,8 @@ func finish(a core.Answer, err error) string {
 	return string(a.Finish)
 }
 
-// show hands an event to the sink.
-func show(s sink, e text.Event) {
+// present hands an event to the sink.
+func present(s sink, e text.Event) {
 	switch e.Kind {
 	case text.EventText:
 		s.text(e.Text)

@@ -58,18 +58,23 @@ belong there. A sound install gets a fresh receipt.`,
 
 // verifyReport is what programs read.
 func verifyReport(r *gturbo.VerifyReport) any {
-	type damage struct {
-		File   string `json:"file"`
-		Lo     int64  `json:"lo"`
-		Hi     int64  `json:"hi"`
-		Reason string `json:"reason"`
-	}
-	damages := make([]damage, 0, len(r.Damages))
-	for _, d := range r.Damages {
-		damages = append(damages, damage{d.File, d.Lo, d.Hi, d.String()})
-	}
 	return map[string]any{
 		"path": r.Path, "files": r.Files, "bytes": r.Bytes, "manifest_sha256": r.ManifestSHA256,
-		"extras": append([]string{}, r.Extras...), "damages": damages, "sound": len(damages) == 0,
+		"extras": append([]string{}, r.Extras...), "damages": damageReports(r.Damages), "sound": len(r.Damages) == 0,
 	}
+}
+
+type damageReport struct {
+	File   string `json:"file"`
+	Lo     int64  `json:"lo"`
+	Hi     int64  `json:"hi"`
+	Reason string `json:"reason"`
+}
+
+func damageReports(damages []gturbo.Damage) []damageReport {
+	out := make([]damageReport, 0, len(damages))
+	for _, d := range damages {
+		out = append(out, damageReport{d.File, d.Lo, d.Hi, d.String()})
+	}
+	return out
 }
