@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/fieldfare/fieldfare/gturbo"
-	"github.com/fieldfare/fieldfare/testdata"
 )
 
 var update = flag.Bool("update", false, "write golden files anew")
@@ -86,18 +85,4 @@ func TestDemoInstallIsCommitted(t *testing.T) {
 		}
 	}
 	sameTree(t, tree(t, demoInstall), got)
-}
-
-func TestMaterialiseWritesTheEmbeddedInstallOnce(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "cache", "demo.gturbo")
-	if err := Materialise(t.Context(), testdata.Demo(), dir); err != nil {
-		t.Fatal(err)
-	}
-	first := tree(t, dir)
-	if err := Materialise(t.Context(), testdata.Demo(), dir); err != nil {
-		t.Fatal(err)
-	}
-	sameTree(t, first, tree(t, dir))
-	delete(first, gturbo.ReceiptFile)
-	sameTree(t, tree(t, demoInstall), first)
 }

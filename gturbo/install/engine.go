@@ -31,7 +31,7 @@ type engine struct {
 	files  []File   // the plan's outputs, open for reading and writing
 	blocks blockMap // what arrived, to be met again on every later read
 
-	sums   []string // hash of each output that has been read as a whole, else empty
+	sums []string // hash of each output that has been read as a whole, else empty
 
 	mu      sync.Mutex // guards saved and its file, and waiting
 	saved   checkpoint

@@ -34,7 +34,11 @@ func Verify(ctx context.Context, path string, o gturbo.VerifyOptions) (*gturbo.V
 func Narrow(
 	ctx context.Context, fsys FS, path, manifestSHA256 string, damages []gturbo.Damage,
 ) ([]gturbo.Damage, error) {
-	p, err := resolvePaths(fsys, path, false)
+	physical, err := fsys.Physical(path) // the path itself may be a symlink, and the checksums lie beside its target
+	if err != nil {
+		return nil, err
+	}
+	p, err := resolvePaths(fsys, physical, false)
 	if err != nil {
 		return nil, err
 	}
