@@ -116,7 +116,7 @@ func (p *Pack) readManifest(text *TextModel) (data []byte, err error) {
 		return nil, err
 	}
 	p.manifestSHA256, p.tower = gturbo.SHA256(data), text.Tower
-	p.groups, err = p.manifest.fits(p.tower)
+	p.groups, err = p.tower.fit(p.manifest.Tensors)
 	return data, err
 }
 

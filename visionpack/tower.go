@@ -106,7 +106,9 @@ func flag(r *strictjson.Reader, key string, want bool) error {
 
 func (t *Tower) check(kvHeads int) error {
 	const most = 1 << 20 // far above any member; keeps products of two in range
-	for _, d := range []int{t.Hidden, t.Layers, t.Heads, t.HeadDim, t.Width, t.Patch, t.Pool, t.PositionRows, t.TextHidden} {
+	for _, d := range []int{
+		t.Hidden, t.Layers, t.Heads, t.HeadDim, t.Width, t.Patch, t.Pool, t.PositionRows, t.TextHidden,
+	} {
 		if d < 1 || d > most {
 			return fmt.Errorf("dimension %d is outside [1, %d]", d, most)
 		}
@@ -183,17 +185,23 @@ func (t *Tower) groups() [][]want {
 	})
 }
 
-// fits holds the manifest's tensors to the tower: all of them, in execution order, and no others. It returns how
-// many tensors each group has.
-func (m *Manifest) fits(t *Tower) ([]int, error) {
+// Fits holds the tensors of a pack to the tower: all of them, in execution order, and no others. Errors wrap
+// ErrSchema.
+func (t *Tower) Fits(tensors []Tensor) error {
+	_, err := t.fit(tensors)
+	return err
+}
+
+// fit returns how many of the tensors belong to each group.
+func (t *Tower) fit(tensors []Tensor) ([]int, error) {
 	var sizes []int
 	at := 0
 	for _, group := range t.groups() {
 		for _, w := range group {
-			if at == len(m.Tensors) || m.Tensors[at].Name != w.name {
-				return nil, m.misfit(at, w)
+			if at == len(tensors) || tensors[at].Name != w.name {
+				return nil, misfit(tensors, at, w)
 			}
-			got := &m.Tensors[at]
+			got := &tensors[at]
 			if got.DType != w.dtype {
 				return nil, fmt.Errorf("%s: dtype %s, want %s: %w", w.name, got.DType, w.dtype, ErrTensorDType)
 			}
@@ -204,17 +212,17 @@ func (m *Manifest) fits(t *Tower) ([]int, error) {
 		}
 		sizes = append(sizes, len(group))
 	}
-	if at < len(m.Tensors) {
-		return nil, fmt.Errorf("%s: %w", m.Tensors[at].Name, ErrTensorExtra)
+	if at < len(tensors) {
+		return nil, fmt.Errorf("%s: %w", tensors[at].Name, ErrTensorExtra)
 	}
 	return sizes, nil
 }
 
-// misfit says what is wrong where w should stand: another tensor, or nothing.
-func (m *Manifest) misfit(at int, w want) error {
-	if at < len(m.Tensors) && !strings.HasPrefix(m.Tensors[at].Name, "vision_tower.") &&
-		!strings.HasPrefix(m.Tensors[at].Name, "embed_vision.") {
-		return fmt.Errorf("%s: %w", m.Tensors[at].Name, ErrTensorExtra)
+// misfit says what is wrong where w should stand: a tensor of another kind, of another place, or nothing.
+func misfit(tensors []Tensor, at int, w want) error {
+	if at < len(tensors) && !strings.HasPrefix(tensors[at].Name, "vision_tower.") &&
+		!strings.HasPrefix(tensors[at].Name, "embed_vision.") {
+		return fmt.Errorf("%s: %w", tensors[at].Name, ErrTensorExtra)
 	}
 	return fmt.Errorf("tensor %d should be %s: %w", at, w.name, ErrTensorMissing)
 }

@@ -121,9 +121,9 @@ func hashFile(ctx context.Context, root *gturbo.Root, name string, want gturbo.F
 	return nil
 }
 
-// Materialised reports whether the pack at path is the one with this encoded manifest, whole by its sizes and with a
+// Unpacked reports whether the pack at path is the one with this encoded manifest, whole by its sizes and with a
 // receipt for that place: what an unpacker asks before it unpacks again.
-func Materialised(path string, manifest []byte) bool {
+func Unpacked(path string, manifest []byte) bool {
 	root, err := gturbo.OpenRoot(path)
 	if err != nil {
 		return false

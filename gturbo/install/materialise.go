@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/fieldfare/fieldfare/gturbo"
+	"github.com/fieldfare/fieldfare/visionpack"
 )
 
 // lockPoll is how often Materialise looks whether another process has finished.
@@ -22,8 +23,39 @@ const lockPoll = 50 * time.Millisecond
 // on its way, and the directory appears complete, with a receipt of its own, or not at all. An install at dest that
 // is not this one, or not whole, is replaced.
 func Materialise(ctx context.Context, src fs.FS, dest string) error {
-	m := &materialiser{fs: HostFS(), src: src, now: time.Now}
-	if err := m.run(ctx, dest); err != nil {
+	return materialise(ctx, src, dest, func(m *materialiser) error {
+		decoded, err := gturbo.DecodeManifest(m.manifest)
+		if err != nil {
+			return err
+		}
+		m.files = decoded.Files
+		m.done = func() bool { return m.textDone(decoded) }
+		m.receipt = func() ([]byte, error) {
+			return gturbo.NewReceipt(decoded, m.manifest, m.paths.requested, toolVersion, time.Now()).Encode()
+		}
+		return nil
+	})
+}
+
+// MaterialisePack does for an image pack what [Materialise] does for a text model.
+func MaterialisePack(ctx context.Context, src fs.FS, dest string) error {
+	return materialise(ctx, src, dest, func(m *materialiser) error {
+		decoded, err := visionpack.DecodeManifest(m.manifest)
+		if err != nil {
+			return err
+		}
+		m.files = decoded.Files
+		m.done = func() bool { return visionpack.Unpacked(m.paths.final, m.manifest) }
+		m.receipt = func() ([]byte, error) {
+			return visionpack.NewReceipt(decoded, m.manifest, m.paths.final, toolVersion).Encode()
+		}
+		return nil
+	})
+}
+
+func materialise(ctx context.Context, src fs.FS, dest string, artifact func(*materialiser) error) error {
+	m := &materialiser{fs: HostFS(), src: src}
+	if err := m.run(ctx, dest, artifact); err != nil {
 		return fmt.Errorf("materialise %s: %w", dest, err)
 	}
 	return nil
@@ -32,19 +64,22 @@ func Materialise(ctx context.Context, src fs.FS, dest string) error {
 type materialiser struct {
 	fs    FS
 	src   fs.FS
-	now   func() time.Time
 	paths paths
 
 	manifest []byte
-	decoded  *gturbo.Manifest
+	files    map[string]gturbo.FileRecord // what the manifest lists
+	receipt  func() ([]byte, error)
+	// done reports whether the output holds this very artifact: same manifest, a receipt that vouches for it at this
+	// path, and every file at its size. Contents are hashed when the model is loaded.
+	done func() bool
 }
 
-func (m *materialiser) run(ctx context.Context, dest string) error {
+func (m *materialiser) run(ctx context.Context, dest string, artifact func(*materialiser) error) error {
 	var err error
-	if m.manifest, err = fs.ReadFile(m.src, gturbo.ManifestFile); err != nil {
+	if m.manifest, err = fs.ReadFile(m.src, manifestName); err != nil {
 		return err
 	}
-	if m.decoded, err = gturbo.DecodeManifest(m.manifest); err != nil {
+	if err := artifact(m); err != nil {
 		return err
 	}
 	if m.paths, err = resolvePaths(m.fs, dest, true); err != nil {
@@ -68,9 +103,7 @@ func (m *materialiser) run(ctx context.Context, dest string) error {
 	return m.paths.promote(m.fs)
 }
 
-// done reports whether dest holds this very install: same manifest, a receipt that vouches for it at this path, and
-// every file at its size. Contents are hashed when the model is loaded.
-func (m *materialiser) done() bool {
+func (m *materialiser) textDone(decoded *gturbo.Manifest) bool {
 	if manifestHash(m.fs, m.paths.final) != gturbo.SHA256(m.manifest) {
 		return false
 	}
@@ -82,7 +115,7 @@ func (m *materialiser) done() bool {
 	if err != nil || receipt.CheckBinding(gturbo.SHA256(m.manifest), m.paths.requested) != nil {
 		return false
 	}
-	for path, record := range m.decoded.Files {
+	for path, record := range decoded.Files {
 		info, err := m.fs.Lstat(filepath.Join(m.paths.final, filepath.FromSlash(path)))
 		if err != nil || !info.Mode().IsRegular() || uint64(info.Size()) != record.Size {
 			return false
@@ -115,7 +148,7 @@ func (m *materialiser) write(ctx context.Context) error {
 		return err
 	}
 	buf := make([]byte, tileBytes)
-	for _, path := range slices.Sorted(maps.Keys(m.decoded.Files)) {
+	for _, path := range slices.Sorted(maps.Keys(m.files)) {
 		if dir := filepath.Dir(filepath.FromSlash(path)); !slices.Contains(dirs, dir) {
 			dirs = append(dirs, dir)
 			if err := m.fs.Mkdir(filepath.Join(m.paths.partial, dir), 0o755); err != nil {
@@ -126,7 +159,7 @@ func (m *materialiser) write(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 	}
-	receipt, err := gturbo.NewReceipt(m.decoded, m.manifest, m.paths.requested, toolVersion, m.now()).Encode()
+	receipt, err := m.receipt()
 	if err != nil {
 		return err
 	}
@@ -183,7 +216,7 @@ func (m *materialiser) copy(ctx context.Context, path string, buf []byte) (err e
 	if err != nil {
 		return err
 	}
-	if found, want := (gturbo.FileRecord{Size: uint64(size), SHA256: sum}), m.decoded.Files[path]; !found.Equal(want) {
+	if found, want := (gturbo.FileRecord{Size: uint64(size), SHA256: sum}), m.files[path]; !found.Equal(want) {
 		return fmt.Errorf("%w: %d bytes %s, the manifest says %d bytes %s", ErrDamaged, size, sum, want.Size, want.SHA256)
 	}
 	return out.Sync()

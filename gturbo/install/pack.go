@@ -6,39 +6,15 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"strings"
 
 	"github.com/fieldfare/fieldfare/gturbo"
+	"github.com/fieldfare/fieldfare/visionpack"
 )
 
 // PackOptions say which image pack to install and for which text model.
 type PackOptions struct {
-	Options          // Output defaults to the sibling of TextModel that readers look for
+	Options          // Output defaults to visionpack.Path of TextModel
 	TextModel string // the text install that the pack is bound to; required
-	// Seal makes the pack's manifest and receipt; required. The format of both is the business of package visionpack.
-	Seal func(PackFacts) (manifest, receipt []byte, err error)
-}
-
-// PackFacts are what a pack's documents say.
-type PackFacts struct {
-	ModelID            string // of the source, and its repository
-	Revision           string // the source's commit, or what stands in for one
-	SourceIndexSHA256  string
-	TextSnapshotHash   string // as the text manifest has it
-	TextManifestSHA256 string
-	Path               string // where the pack will stand: the physical parent and the name
-	Weights, Processor gturbo.FileRecord
-	Regions            []PackRegion
-}
-
-// PackPath returns where readers look for the image pack of the text model at dir: <stem>.vision.gturbo beside
-// <stem>.gturbo. A name of another form wraps ErrOptions.
-func PackPath(dir string) (string, error) {
-	stem, ok := strings.CutSuffix(filepath.Base(filepath.Clean(dir)), ".gturbo")
-	if !ok || stem == "" {
-		return "", fmt.Errorf("%w: %s is not named <stem>.gturbo, which the image pack's name is made from", ErrOptions, dir)
-	}
-	return filepath.Join(filepath.Dir(filepath.Clean(dir)), stem+".vision.gturbo"), nil
 }
 
 // InstallPack adds the image pack to a text install from the same checkpoint. It behaves as [Install] in every other
@@ -53,13 +29,13 @@ func ResumePack(ctx context.Context, o PackOptions) (*Result, error) {
 }
 
 func installPack(ctx context.Context, o PackOptions, resume bool) (*Result, error) {
-	if o.TextModel == "" || o.Seal == nil {
-		return nil, fmt.Errorf("%w: an image pack needs a text model and a way to seal it", ErrOptions)
+	if o.TextModel == "" {
+		return nil, fmt.Errorf("%w: an image pack needs a text model", ErrOptions)
 	}
 	if o.Output == "" {
 		var err error
-		if o.Output, err = PackPath(o.TextModel); err != nil {
-			return nil, err
+		if o.Output, err = visionpack.Path(o.TextModel); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrOptions, err)
 		}
 	}
 	opts, err := o.Options.withDefaults()
@@ -76,7 +52,7 @@ func installPack(ctx context.Context, o PackOptions, resume bool) (*Result, erro
 	}
 	run := &run{opts: opts, paths: p, resume: resume, what: "image pack install"}
 	return run.do(ctx, func(snap *Snapshot) (*Artifact, error) {
-		return packArtifact(snap, text, p.final, opts.Chunk, o.Seal)
+		return packArtifact(snap, text, p.final, opts.Chunk)
 	})
 }
 
@@ -104,28 +80,59 @@ func readTextModel(fsys FS, dir string) (textModel, error) {
 	return textModel{snapshotHash: m.SourceSnapshotHash, manifestSHA256: gturbo.SHA256(raw)}, nil
 }
 
-func packArtifact(
-	snap *Snapshot, text textModel, path string, chunk int64, seal func(PackFacts) (manifest, receipt []byte, err error),
-) (*Artifact, error) {
+// packArtifact plans the pack that will stand at path.
+func packArtifact(snap *Snapshot, text textModel, path string, chunk int64) (*Artifact, error) {
 	if text.snapshotHash != snapshotHash(snap) {
 		return nil, fmt.Errorf("%w: the text model was made from %s, the source is %s",
 			ErrStateIncompatible, text.snapshotHash, snapshotHash(snap))
 	}
-	plan, regions, err := visionPlan(snap, text.manifestSHA256, chunk)
+	plan, tensors, err := visionPlan(snap, text.manifestSHA256, chunk)
 	if err != nil {
 		return nil, err
 	}
+	if err := fitsTower(snap, tensors); err != nil {
+		return nil, err
+	}
+	manifest := visionpack.Manifest{
+		Magic: visionpack.Magic, ArtifactKind: visionpack.Kind,
+		VersionMajor: visionpack.VersionMajor, VersionMinor: visionpack.VersionMinor,
+		ModelID: modelID(snap), SourceRevision: revision(snap), SourceIndexSHA256: snap.IndexSHA256,
+		TextSnapshotHash: text.snapshotHash, TextManifestSHA256: text.manifestSHA256, Tensors: tensors,
+	}
 	return &Artifact{
 		Plan: plan,
-		Side: []SideFile{{Name: packProcessor, Path: packProcessor, Cap: processorCap}},
+		Side: []SideFile{{Name: packProcessor, Path: packProcessor, Cap: visionpack.MaxProcessorSize}},
 		Seal: func(files map[string]gturbo.FileRecord) ([]byte, []byte, error) {
-			return seal(PackFacts{
-				ModelID: modelID(snap), Revision: revision(snap), SourceIndexSHA256: snap.IndexSHA256,
-				TextSnapshotHash: text.snapshotHash, TextManifestSHA256: text.manifestSHA256, Path: path,
-				Weights: files[packWeights], Processor: files[packProcessor], Regions: regions,
-			})
+			return sealPack(manifest, files, path)
 		},
 	}, nil
+}
+
+// fitsTower refuses, before anything is fetched, tensors that readers of the pack would refuse.
+func fitsTower(snap *Snapshot, tensors []visionpack.Tensor) error {
+	if snap.Parsed.Vision == nil {
+		return fmt.Errorf("%w: the checkpoint's configuration has no image tower", ErrMissingTensor)
+	}
+	tower, err := visionpack.ParseTower(snap.Parsed.Vision.Config, snap.Parsed.Arch.HiddenSize)
+	if err == nil {
+		err = tower.Fits(tensors)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrTensor, err)
+	}
+	return nil
+}
+
+// sealPack makes the closing documents of the pack m at path from its files' records. Neither holds a time, so a pack
+// that is installed again has the same bytes.
+func sealPack(m visionpack.Manifest, files map[string]gturbo.FileRecord, path string) (manifest, receipt []byte, err error) {
+	m.Files = map[string]gturbo.FileRecord{packWeights: files[packWeights], packProcessor: files[packProcessor]}
+	m.ProcessorConfigSHA256 = files[packProcessor].SHA256
+	if manifest, err = m.Encode(); err != nil {
+		return nil, nil, err
+	}
+	receipt, err = visionpack.NewReceipt(&m, manifest, path, toolVersion).Encode()
+	return manifest, receipt, err
 }
 
 // RemovePack deletes an installed image pack, an unfinished one and what belongs to both. It refuses a directory that

@@ -2,22 +2,14 @@ package install
 
 import (
 	"errors"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/fieldfare/fieldfare/gturbo"
 )
 
-// sealForTest stands in for the pack's format, which is another package's business: it writes down what it is told.
-func sealForTest(facts PackFacts) (manifest, receipt []byte, err error) {
-	manifest = mustJSON(facts)
-	return manifest, mustJSON(map[string]string{"manifest": gturbo.SHA256(manifest)}), nil
-}
-
 func (r *rig) packOptions(f FS) PackOptions {
-	return PackOptions{Options: r.options(f), TextModel: memOutput, Seal: sealForTest}
+	return PackOptions{Options: r.options(f), TextModel: memOutput}
 }
 
 // withText returns a file system with the rig's text model.
@@ -44,31 +36,37 @@ func TestPackHoldsTheImageTensorsInExecutionOrder(t *testing.T) {
 	if len(files) != 4 {
 		t.Errorf("the pack has %d files, want 4", len(files))
 	}
+	layer := "vision_tower.encoder.layers.0."
 	want := []string{
-		"vision_tower.patch_embedder.input_proj.weight", "vision_tower.std_bias",
-		"embed_vision.embedding_projection.biases", "embed_vision.embedding_projection.scales",
-		"embed_vision.embedding_projection.weight",
+		"vision_tower.patch_embedder.input_proj.weight", "vision_tower.patch_embedder.position_embedding_table",
+		layer + "input_layernorm.weight", layer + "mlp.down_proj.linear.weight", layer + "mlp.gate_proj.linear.weight",
+		layer + "mlp.up_proj.linear.weight", layer + "post_attention_layernorm.weight",
+		layer + "post_feedforward_layernorm.weight", layer + "pre_feedforward_layernorm.weight",
+		layer + "self_attn.k_norm.weight", layer + "self_attn.k_proj.linear.weight", layer + "self_attn.o_proj.linear.weight",
+		layer + "self_attn.q_norm.weight", layer + "self_attn.q_proj.linear.weight", layer + "self_attn.v_proj.linear.weight",
+		"vision_tower.std_bias", "vision_tower.std_scale", "embed_vision.embedding_projection.biases",
+		"embed_vision.embedding_projection.scales", "embed_vision.embedding_projection.weight",
 	}
 	snap, err := LoadSnapshot(t.Context(), r.source, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, regions, err := visionPlan(snap, "x", 4096)
+	_, placed, err := visionPlan(snap, "x", 4096)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, region := range regions {
-		got = append(got, region.Name)
-		source := payload(snap.Tensors[region.Name])
-		if region.Offset%gturbo.Align != 0 || files[packWeights][region.Offset:region.Offset+region.Size] != string(source) {
-			t.Errorf("%s at %d does not hold its tensor", region.Name, region.Offset)
+	for _, p := range placed {
+		got = append(got, p.Name)
+		source := payload(snap.Tensors[p.Name])
+		if p.Offset%gturbo.Align != 0 || files[packWeights][p.Offset:p.Offset+p.Size] != string(source) {
+			t.Errorf("%s at %d does not hold its tensor", p.Name, p.Offset)
 		}
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("order %q, want %q", got, want)
 	}
-	if last := regions[len(regions)-1]; int64(len(files[packWeights])) != last.Offset+last.Size {
+	if last := placed[len(placed)-1]; uint64(len(files[packWeights])) != last.Offset+last.Size {
 		t.Errorf("the file has %d bytes, its last tensor ends at %d", len(files[packWeights]), last.Offset+last.Size)
 	}
 	sameTree(t, r.want, f.files(t, memOutput))
@@ -224,16 +222,16 @@ func TestPinnedPackIsTheDocumentedOne(t *testing.T) {
 		at += s.Size
 		snap.Tensors[s.Name] = s
 	}
-	plan, regions, err := visionPlan(snap, "", DefaultChunk)
+	plan, placed, err := visionPlan(snap, "", DefaultChunk)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if plan.Files[0].Size != 1_144_373_248 || len(regions) != 358 {
-		t.Errorf("%d bytes and %d tensors, want 1144373248 and 358", plan.Files[0].Size, len(regions))
+	if plan.Files[0].Size != 1_144_373_248 || len(placed) != 358 {
+		t.Errorf("%d bytes and %d tensors, want 1144373248 and 358", plan.Files[0].Size, len(placed))
 	}
 	for position, want := range map[int]struct {
 		name   string
-		offset int64
+		offset uint64
 	}{
 		1:   {"vision_tower.patch_embedder.position_embedding_table", 1_769_472},
 		2:   {"vision_tower.encoder.layers.0.input_layernorm.weight", 48_955_392},
@@ -242,30 +240,12 @@ func TestPinnedPackIsTheDocumentedOne(t *testing.T) {
 		353: {"vision_tower.std_bias", 1_142_489_088},
 		357: {"embed_vision.embedding_projection.weight", 1_142_751_232},
 	} {
-		if got := regions[position]; got.Name != want.name || got.Offset != want.offset {
+		if got := placed[position]; got.Name != want.name || got.Offset != want.offset {
 			t.Errorf("position %d is %s at %d, want %s at %d", position, got.Name, got.Offset, want.name, want.offset)
 		}
 	}
 	delete(snap.Tensors, "vision_tower.std_bias")
 	if _, _, err := visionPlan(snap, "", DefaultChunk); !errors.Is(err, ErrTensor) {
 		t.Errorf("one tensor short: %v", err)
-	}
-}
-
-func TestDemoPackInstalls(t *testing.T) {
-	text := installDemo(t)
-	o := PackOptions{
-		Options: Options{Source: NewDirSource(demoCheckpoint), Reserve: 1}, TextModel: text, Seal: sealForTest,
-	}
-	result, err := InstallPack(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := filepath.Join(filepath.Dir(text), "demo.vision.gturbo"); result.Path != want {
-		t.Errorf("installed at %s, want %s", result.Path, want)
-	}
-	entries, err := os.ReadDir(result.Path)
-	if err != nil || len(entries) != 4 {
-		t.Errorf("%d entries, %v", len(entries), err)
 	}
 }

@@ -74,7 +74,13 @@ func (d *dims) config() []byte {
 		},
 	}
 	if d.vision {
-		config["vision_config"] = map[string]any{"model_type": "gemma4_vision", "hidden_size": 128}
+		config["vision_config"] = map[string]any{
+			"model_type": "gemma4_vision", "hidden_size": 128, "num_hidden_layers": 1, "num_attention_heads": 2,
+			"num_key_value_heads": 2, "head_dim": 64, "intermediate_size": 64, "patch_size": 4, "pooling_kernel_size": 3,
+			"position_embedding_size": 8, "rms_norm_eps": 1e-6, "standardize": true,
+			"rope_parameters":   map[string]any{"rope_type": "default", "rope_theta": 100.0},
+			"hidden_activation": "gelu_pytorch_tanh",
+		}
 	}
 	return mustJSON(config)
 }
@@ -128,11 +134,30 @@ func (d *dims) shapes() []Tensor {
 		affine(p+"experts.switch_glu.down_proj", 4, experts, h, moe)
 	}
 	if d.vision {
-		plain("vision_tower.std_bias", 128)
-		plain("vision_tower.patch_embedder.input_proj.weight", 128, 64)
+		d.tower(plain)
 		affine("embed_vision.embedding_projection", 4, h, 128)
 	}
 	return all
+}
+
+// tower lists the plain tensors of a small image tower, in no order.
+func (d *dims) tower(plain func(name string, shape ...int64)) {
+	plain("vision_tower.std_bias", 128)
+	plain("vision_tower.std_scale", 128)
+	plain("vision_tower.patch_embedder.position_embedding_table", 2, 8, 128)
+	plain("vision_tower.patch_embedder.input_proj.weight", 128, 48)
+	p := "vision_tower.encoder.layers.0."
+	for _, norm := range []string{"input", "post_attention", "pre_feedforward", "post_feedforward"} {
+		plain(p+norm+"_layernorm.weight", 128)
+	}
+	for _, proj := range []string{"q", "k", "v", "o"} {
+		plain(p+"self_attn."+proj+"_proj.linear.weight", 128, 128)
+	}
+	plain(p+"self_attn.q_norm.weight", 64)
+	plain(p+"self_attn.k_norm.weight", 64)
+	plain(p+"mlp.gate_proj.linear.weight", 64, 128)
+	plain(p+"mlp.up_proj.linear.weight", 64, 128)
+	plain(p+"mlp.down_proj.linear.weight", 128, 64)
 }
 
 // checkpoint is a made-up checkpoint: placed tensors, and the small files.

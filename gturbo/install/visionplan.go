@@ -7,13 +7,13 @@ import (
 	"strings"
 
 	"github.com/fieldfare/fieldfare/gturbo"
+	"github.com/fieldfare/fieldfare/visionpack"
 )
 
 // Names in an image pack.
 const (
-	packWeights   = "vision_weights.bin"
-	packProcessor = "processor_config.json"
-	processorCap  = 4 << 20
+	packWeights   = visionpack.WeightsFile
+	packProcessor = visionpack.ProcessorFile
 )
 
 // Totals of the pinned checkpoint's image tensors.
@@ -22,19 +22,9 @@ const (
 	pinnedVisionBytes   = 1_140_925_536
 )
 
-// PackRegion is one tensor of an image pack, in execution order.
-type PackRegion struct {
-	Name   string
-	DType  string  // "u32" or "bf16"
-	Shape  []int64 // as stored, slowest axis first
-	Offset int64   // in vision_weights.bin, a multiple of 16 KiB
-	Size   int64   // bytes
-	Bits   int     // of packed weights, else 0
-}
-
-// visionRegions puts a checkpoint's image tensors into execution order and places them. It returns the source tensor
-// of every region and the size of the file that holds them.
-func visionRegions(snap *Snapshot) (regions []PackRegion, tensors []Tensor, size int64, err error) {
+// visionTensors puts a checkpoint's image tensors into execution order and places them. It returns them as the pack
+// and as the source have them, and the size of the file that holds them.
+func visionTensors(snap *Snapshot) (placed []visionpack.Tensor, tensors []Tensor, size int64, err error) {
 	for name, t := range snap.Tensors {
 		if slices.ContainsFunc(droppedPrefixes, func(p string) bool { return strings.HasPrefix(name, p) }) {
 			tensors = append(tensors, t)
@@ -45,46 +35,51 @@ func visionRegions(snap *Snapshot) (regions []PackRegion, tensors []Tensor, size
 	}
 	slices.SortFunc(tensors, func(a, b Tensor) int { return strings.Compare(visionKey(a.Name), visionKey(b.Name)) })
 	var payload int64
-	for _, t := range tensors {
-		r := PackRegion{Name: t.Name, Shape: t.Shape, Size: t.Size}
-		if r.DType, r.Bits, err = visionType(snap, t); err != nil {
+	for i, t := range tensors {
+		p, err := visionTensor(snap, t)
+		if err != nil {
 			return nil, nil, 0, err
 		}
 		aligned, ok := gturbo.AlignUp(uint64(size))
 		if !ok || int64(aligned) < 0 || int64(aligned)+t.Size < 0 {
 			return nil, nil, 0, fmt.Errorf("%w: image tensors take more than 2^63 bytes", ErrPlan)
 		}
-		r.Offset = int64(aligned)
-		size = r.Offset + r.Size
-		payload += r.Size
-		regions = append(regions, r)
+		p.ExecutionPosition, p.Offset = i, aligned
+		size = int64(aligned) + t.Size
+		payload += t.Size
+		placed = append(placed, p)
 	}
 	if snap.IndexSHA256 == Pinned.IndexSHA256 && (len(tensors) != pinnedVisionTensors || payload != pinnedVisionBytes) {
 		return nil, nil, 0, fmt.Errorf("%w: %d image tensors with %d bytes, expected %d with %d",
 			ErrTensor, len(tensors), payload, pinnedVisionTensors, pinnedVisionBytes)
 	}
-	return regions, tensors, size, nil
+	return placed, tensors, size, nil
 }
 
-// visionType holds an image tensor to what the pack can say about it.
-func visionType(snap *Snapshot, t Tensor) (dtype string, bits int, err error) {
+// visionTensor puts an image tensor in the pack's terms, as far as it has terms for it.
+func visionTensor(snap *Snapshot, t Tensor) (visionpack.Tensor, error) {
+	p := visionpack.Tensor{Name: t.Name, File: packWeights, Size: uint64(t.Size), DType: visionpack.BF16}
+	for _, d := range t.Shape {
+		p.Shape = append(p.Shape, uint64(d))
+	}
 	switch {
 	case t.Size == 0:
-		return "", 0, fmt.Errorf("%w: %s is empty", ErrTensor, t.Name)
+		return p, fmt.Errorf("%w: %s is empty", ErrTensor, t.Name)
 	case t.DType == BF16:
-		return "bf16", 0, nil
+		return p, nil
 	case t.DType != U32 || !strings.HasSuffix(t.Name, ".weight"):
-		return "", 0, fmt.Errorf("%w: %s is %s, expected BF16 or packed U32 weights", ErrTensor, t.Name, t.DType)
+		return p, fmt.Errorf("%w: %s is %s, expected BF16 or packed U32 weights", ErrTensor, t.Name, t.DType)
 	}
-	if bits = snap.Parsed.Quantization.TensorBits(t.Name); bits != 4 {
-		return "", 0, fmt.Errorf("%w: %s has codes of %d bits, expected 4", ErrTensor, t.Name, bits)
+	if bits := snap.Parsed.Quantization.TensorBits(t.Name); bits != visionpack.Packed.WeightBits {
+		return p, fmt.Errorf("%w: %s has codes of %d bits, expected %d", ErrTensor, t.Name, bits, visionpack.Packed.WeightBits)
 	}
 	for _, suffix := range []string{".scales", ".biases"} {
 		if _, err := snap.companion(t, suffix); err != nil {
-			return "", 0, err
+			return p, err
 		}
 	}
-	return "u32", bits, nil
+	p.DType, p.Quantization = visionpack.U32, &visionpack.Packed
+	return p, nil
 }
 
 // visionKey orders image tensors as the tower meets them: patches, layers, standardisation, projection.
@@ -108,14 +103,14 @@ func visionKey(name string) string {
 
 // visionPlan plans the copies of an image pack. The text model's manifest is part of the plan's identity: a download
 // that was begun for another text model is not continued.
-func visionPlan(snap *Snapshot, textManifestSHA256 string, chunk int64) (*Plan, []PackRegion, error) {
-	regions, tensors, size, err := visionRegions(snap)
+func visionPlan(snap *Snapshot, textManifestSHA256 string, chunk int64) (*Plan, []visionpack.Tensor, error) {
+	placed, tensors, size, err := visionTensors(snap)
 	if err != nil {
 		return nil, nil, err
 	}
-	copies := make([]copyOf, len(regions))
-	for i, r := range regions {
-		copies[i] = copyOf{shard: tensors[i].Shard, from: tensors[i].Offset, to: r.Offset, size: r.Size}
+	copies := make([]copyOf, len(placed))
+	for i, t := range tensors {
+		copies[i] = copyOf{shard: t.Shard, from: t.Offset, to: int64(placed[i].Offset), size: t.Size}
 	}
 	plan, err := buildPlan([]Output{{Path: packWeights, Size: size}}, copies, chunk)
 	if err != nil {
@@ -123,5 +118,5 @@ func visionPlan(snap *Snapshot, textManifestSHA256 string, chunk int64) (*Plan, 
 	}
 	plan.domain, plan.layout = "TurboFieldfare.RemoteVisionInstallPlan.v1", "vision-execution-order"
 	plan.layoutOrder = textManifestSHA256
-	return plan, regions, nil
+	return plan, placed, nil
 }
