@@ -2,11 +2,8 @@
 
 package cpu
 
-import (
-	"math"
-
-	"github.com/fieldfare/fieldfare/core"
-)
+// sumLanes is how many lanes a running sum of a product has.
+const sumLanes = 8
 
 // avx2Kernels needs AVX2, FMA and F16C. The assembly handles whole registers; the wrappers here bring everything else
 // into that form.
@@ -14,127 +11,88 @@ var avx2Kernels = &kernelSet{
 	name:       "avx2",
 	pack:       avx2Pack,
 	affine:     avx2Affine,
-	dense:      avx2Dense,
-	scores:     avx2Scores,
-	values:     avx2Values,
-	expSum:     avx2ExpSumOf,
-	half:       avx2HalfOf,
-	meanSquare: avx2MeanSquare,
-	scaleNorm:  avx2ScaleNormOf,
-	geglu:      avx2GEGLUOf,
-	softcap:    avx2SoftcapOf,
-	combine:    avx2CombineOf,
-	maximum:    avx2Maximum,
+	dense:      simdDense,
+	scores:     simdScores,
+	values:     simdValues,
+	expSum:     simdExpSumOf,
+	half:       simdHalfOf,
+	meanSquare: simdMeanSquare,
+	scaleNorm:  simdScaleNormOf,
+	geglu:      simdGEGLUOf,
+	softcap:    simdSoftcapOf,
+	combine:    simdCombineOf,
+	maximum:    simdMaximum,
 }
 
-// padded8 copies the last len(x)%8 elements to buf, whose other lanes keep fill.
-func padded8(buf *[8]float32, x []float32, fill float32) []float32 {
-	for i := range buf {
-		buf[i] = fill
+// avx2Pack orders the activations as the codes come out of their registers: internal/asm/affine.go.
+func avx2Pack(dst, x []float32, bits int) {
+	groups := len(x) / groupSize
+	sums := dst[len(x):packedLen(len(x))]
+	clear(sums)
+	if bits == 4 {
+		avx2Pack4(&dst[0], &sums[0], &x[0], groups)
+		return
 	}
-	rest := x[len(x)&^7:]
-	copy(buf[:], rest)
-	return rest
-}
-
-func avx2ExpSumOf(p []float32, shift float32) float32 {
-	var sum float32
-	if n := len(p) / 8; n > 0 {
-		sum = avx2ExpSum(&p[0], n, shift)
-	}
-	if len(p)%8 != 0 {
-		var buf [8]float32
-		rest := padded8(&buf, p, -math.MaxFloat32)
-		sum += avx2ExpSum(&buf[0], 1, shift)
-		copy(rest, buf[:])
-	}
-	return sum
-}
-
-func avx2HalfOf(dst []byte, x []float32) {
-	if n := len(x) / 8; n > 0 {
-		avx2Half(&dst[0], &x[0], n)
-	}
-	if len(x)%8 != 0 {
-		var buf [8]float32
-		var out [16]byte
-		padded8(&buf, x, 0)
-		avx2Half(&out[0], &buf[0], 1)
-		copy(dst[2*(len(x)&^7):2*len(x)], out[:])
-	}
-}
-
-func avx2MeanSquare(x []float32) float32 {
-	var sum float32
-	if n := len(x) / 8; n > 0 {
-		sum = avx2SumSquares(&x[0], n)
-	}
-	if len(x)%8 != 0 {
-		var buf [8]float32
-		padded8(&buf, x, 0)
-		sum += avx2SumSquares(&buf[0], 1)
-	}
-	return sum / float32(len(x))
-}
-
-func avx2ScaleNormOf(dst, x []float32, scale float32, w core.Vector) {
-	if n := len(x) / 8; n > 0 {
-		if w == nil {
-			avx2Scale(&dst[0], &x[0], scale, n)
-		} else {
-			avx2ScaleNorm(&dst[0], &x[0], scale, &w[0], n)
+	// Part k of register r holds bytes k of its dwords, scaled by 256^k but for the last.
+	factors := [4]float32{1, 1.0 / 256, 1.0 / 65536, 1}
+	for g := range groups {
+		from, to := x[g*groupSize:][:groupSize], dst[g*groupSize:][:groupSize]
+		for i, v := range from {
+			to[i&^31+i%4*8+i%32/4] = v * factors[i%4]
 		}
-	}
-	if done := len(x) &^ 7; done < len(x) {
-		if w != nil {
-			w = w[2*done:]
-		}
-		plainScaleNorm(dst[done:], x[done:], scale, w) // elementwise: the same bits
+		sums[g] = plainSum(from)
 	}
 }
 
-func avx2GEGLUOf(gate, up []float32) {
-	if n := len(gate) / 8; n > 0 {
-		avx2GEGLU(&gate[0], &up[0], n)
+// avx2Affine streams the codes once for one row. For more rows it unpacks panels of outputs and multiplies tiles, with
+// the same order of operations per element.
+func avx2Affine(a affineCall) { affineRows(a, 2, avx2OneRow, simdPanel) }
+
+// leftover is the first of the last 8 groups when they are not a whole number of blocks, else -1.
+func leftover(groups int) int {
+	if groups%8 == 0 {
+		return -1
 	}
-	if len(gate)%8 != 0 {
-		var g, u [8]float32
-		rest := padded8(&g, gate, 0)
-		padded8(&u, up[:len(gate)], 0)
-		avx2GEGLU(&g[0], &u[0], 1)
-		copy(rest, g[:])
+	return groups - 8
+}
+
+func avx2OneRow(a affineCall) {
+	groups := a.w.In / groupSize
+	rowBytes := a.w.In * a.w.Bits / 8
+	codes, scales, biases := a.w.Codes[a.lo*rowBytes:], a.w.Scales[2*a.lo*groups:], a.w.Biases[2*a.lo*groups:]
+	if groups >= 8 {
+		avx2Gemv(a.w.Bits, &a.y[0], &codes[0], &scales[0], &biases[0], &a.x[0], groups, groups/8, leftover(groups),
+			a.hi-a.lo, &a.scratch[0])
+		return
+	}
+	for o := range a.hi - a.lo { // less than a block: pad, so that nothing is read past the end
+		var s, b [16]byte
+		copy(s[:], scales[2*o*groups:][:2*groups])
+		copy(b[:], biases[2*o*groups:][:2*groups])
+		avx2Gemv(a.w.Bits, &a.y[o], &codes[o*rowBytes], &s[0], &b[0], &a.x[0], groups, 1, -1, 1, &a.scratch[0])
 	}
 }
 
-func avx2SoftcapOf(x []float32, limit float32) {
-	if n := len(x) / 8; n > 0 {
-		avx2Softcap(&x[0], n, limit, -2/limit)
+// avx2Gemv calls the kernel of bits. A function value would make its arguments escape.
+func avx2Gemv(bits int, y *float32, codes, scales, biases *byte, x *float32, groups, blocks, tail, outputs int,
+	scratch *float32) {
+	if bits == 8 {
+		avx2Gemv8(y, codes, scales, biases, x, groups, blocks, tail, outputs, scratch)
+		return
 	}
-	if len(x)%8 != 0 {
-		var buf [8]float32
-		rest := padded8(&buf, x, 0)
-		avx2Softcap(&buf[0], 1, limit, -2/limit)
-		copy(rest, buf[:])
-	}
+	avx2Gemv4(y, codes, scales, biases, x, groups, blocks, tail, outputs, scratch)
 }
 
-func avx2CombineOf(dst []float32, a, b float32, x []float32) {
-	if n := len(x) / 8; n > 0 {
-		avx2Combine(&dst[0], a, b, &x[0], n)
-	}
-	if len(x)%8 != 0 {
-		var d, v [8]float32
-		rest := padded8(&d, dst[:len(x)], 0)
-		padded8(&v, x, 0)
-		avx2Combine(&d[0], a, b, &v[0], 1)
-		copy(rest, d[:])
-	}
+// valuesTiles are in order of preference: the most outputs that there are, then the widest chunk that is left.
+// maxValuesQueries is the most outputs of one.
+var valuesTiles = []valuesTile{
+	{4, 3, simdValues4x3Half, simdValues4x3Float},
+	{4, 2, simdValues4x2Half, simdValues4x2Float},
+	{4, 1, simdValues4x1Half, simdValues4x1Float},
+	{2, 4, simdValues2x4Half, simdValues2x4Float},
+	{2, 1, simdValues2x1Half, simdValues2x1Float},
+	{1, 4, simdValues1x4Half, simdValues1x4Float},
+	{1, 1, simdValues1x1Half, simdValues1x1Float},
 }
 
-func avx2Maximum(x []float32) float32 {
-	if len(x) < 8 {
-		return plainMaximum(x)
-	}
-	m := avx2Max(&x[0], len(x)/8)
-	return max(m, avx2Max(&x[len(x)-8], 1))
-}
+const maxValuesQueries = 4

@@ -77,11 +77,11 @@ func int16Panel(a affineCall, o int) {
 			words := (*int16)(unsafe.Add(unsafe.Pointer(x.words), 2*groupSize*g))
 			scales := (*float32)(unsafe.Add(unsafe.Pointer(x.scales), 4*g))
 			if count := (a.rows - first) / 2; count > 0 {
-				avx2TileInt16x2(&s.sums[32*first], weights, &s.scales[g], 4*s.stride, words, scales, 4*a.ldx, n, count, &products[0])
+				avx2TileInt16x2(&s.sums[rowSums*first], weights, &s.scales[g], 4*s.stride, words, scales, 4*a.ldx, n, count, &products[0])
 				first += 2 * count
 				continue
 			}
-			avx2TileInt16x1(&s.sums[32*first], weights, &s.scales[g], 4*s.stride, words, scales, 4*a.ldx, n, 1, &products[0])
+			avx2TileInt16x1(&s.sums[rowSums*first], weights, &s.scales[g], 4*s.stride, words, scales, 4*a.ldx, n, 1, &products[0])
 			first++
 		}
 	}

@@ -18,59 +18,56 @@ func avx2Gemv4(y *float32, codes *byte, scales *byte, biases *byte, x *float32, 
 //go:noescape
 func avx2Gemv8(y *float32, codes *byte, scales *byte, biases *byte, x *float32, groups int, blocks int, tail int, outputs int, scratch *float32)
 
-// avx2Unpack4 widens groups of 4-bit codes of outputs, stride bytes apart, to dst, [outputs, panelGroups*64].
+// simdUnpack4 widens groups of 4-bit codes of outputs, stride bytes apart, to dst, [outputs, panelGroups*64].
 //
 //go:noescape
-func avx2Unpack4(dst *float32, codes *byte, stride int, groups int, outputs int)
+func simdUnpack4(dst *float32, codes *byte, stride int, groups int, outputs int)
 
-// avx2Unpack8 widens groups of 8-bit codes of outputs, stride bytes apart, to dst, [outputs, panelGroups*64].
+// simdUnpack8 widens groups of 8-bit codes of outputs, stride bytes apart, to dst, [outputs, panelGroups*64].
 //
 //go:noescape
-func avx2Unpack8(dst *float32, codes *byte, stride int, groups int, outputs int)
+func simdUnpack8(dst *float32, codes *byte, stride int, groups int, outputs int)
 
-// avx2BiasDots starts the sums t, [count, 4, 8], with biases, [4, blocks (+1), 8], times the group sums of each packed row.
-// ldx is in bytes; tail as in avx2Gemv4, its block comes last.
-//
-//go:noescape
-func avx2BiasDots(t *float32, biases *float32, sums *float32, ldx int, blocks int, tail int, count int)
-
-// avx2AffineTile1 adds groups of a panel w, [4, panelGroups*64], scaled, to the sums t, [count*1, 4, 8].
+// simdAffineTile1 adds groups of a panel w, [4, panelGroups*64], scaled, to the sums t, [count*1, 4, 8].
 // Strides are in bytes.
 //
 //go:noescape
-func avx2AffineTile1(t *float32, w *float32, scales *float32, scaleStride int, x *float32, ldx int, groups int, count int)
+func simdAffineTile1(t *float32, w *float32, scales *float32, scaleStride int, x *float32, ldx int, groups int, count int)
 
-// avx2DenseTile1 adds steps of 8 weights of a panel w, [4, 512], to the sums t, [count*1, 4, 8]; ldx is in bytes.
+// simdDenseTile1 adds steps of 8 weights of four outputs w, ldw bytes apart, to the sums t, [count*1, 4, 8].
+// ldx is in bytes.
 //
 //go:noescape
-func avx2DenseTile1(t *float32, w *float32, x *float32, ldx int, steps int, count int)
+func simdDenseTile1(t *float32, w *float32, ldw int, x *float32, ldx int, steps int, count int)
 
-// avx2AffineTile2 adds groups of a panel w, [4, panelGroups*64], scaled, to the sums t, [count*2, 4, 8].
+// simdAffineTile2 adds groups of a panel w, [4, panelGroups*64], scaled, to the sums t, [count*2, 4, 8].
 // Strides are in bytes.
 //
 //go:noescape
-func avx2AffineTile2(t *float32, w *float32, scales *float32, scaleStride int, x *float32, ldx int, groups int, count int)
+func simdAffineTile2(t *float32, w *float32, scales *float32, scaleStride int, x *float32, ldx int, groups int, count int)
 
-// avx2DenseTile2 adds steps of 8 weights of a panel w, [4, 512], to the sums t, [count*2, 4, 8]; ldx is in bytes.
+// simdDenseTile2 adds steps of 8 weights of four outputs w, ldw bytes apart, to the sums t, [count*2, 4, 8].
+// ldx is in bytes.
 //
 //go:noescape
-func avx2DenseTile2(t *float32, w *float32, x *float32, ldx int, steps int, count int)
+func simdDenseTile2(t *float32, w *float32, ldw int, x *float32, ldx int, steps int, count int)
 
-// avx2AffineTile3 adds groups of a panel w, [4, panelGroups*64], scaled, to the sums t, [count*3, 4, 8].
+// simdAffineTile3 adds groups of a panel w, [4, panelGroups*64], scaled, to the sums t, [count*3, 4, 8].
 // Strides are in bytes.
 //
 //go:noescape
-func avx2AffineTile3(t *float32, w *float32, scales *float32, scaleStride int, x *float32, ldx int, groups int, count int)
+func simdAffineTile3(t *float32, w *float32, scales *float32, scaleStride int, x *float32, ldx int, groups int, count int)
 
-// avx2DenseTile3 adds steps of 8 weights of a panel w, [4, 512], to the sums t, [count*3, 4, 8]; ldx is in bytes.
+// simdDenseTile3 adds steps of 8 weights of four outputs w, ldw bytes apart, to the sums t, [count*3, 4, 8].
+// ldx is in bytes.
 //
 //go:noescape
-func avx2DenseTile3(t *float32, w *float32, x *float32, ldx int, steps int, count int)
+func simdDenseTile3(t *float32, w *float32, ldw int, x *float32, ldx int, steps int, count int)
 
-// avx2Finish writes the four outputs of each row of sums t, [count, 4, 8]; ldy is in bytes.
+// simdFinish writes the four outputs of each row of sums t, [count, 4, 8]; ldy is in bytes.
 //
 //go:noescape
-func avx2Finish(y *float32, ldy int, t *float32, count int)
+func simdFinish(y *float32, ldy int, t *float32, count int)
 
 // avx2PackInt16 rounds each group of x to integers within 32767 and writes them in four parts of 16; scales receives
 // the value of one step, sums the sum of the rounded group.
@@ -107,142 +104,142 @@ func avx2TileInt16x2(t *float32, w *int16, scales *float32, scaleStride int, x *
 //go:noescape
 func avx2Pack4(dst *float32, sums *float32, x *float32, groups int)
 
-// avx2Widen widens blocks of 8 bfloat16.
+// simdWiden widens blocks of 8 bfloat16.
 //
 //go:noescape
-func avx2Widen(dst *float32, src *byte, blocks int)
+func simdWiden(dst *float32, src *byte, blocks int)
 
-// avx2Scores2Half writes the scores of 2 queries, [2, dh], with n keys to p; ldp and stride are in bytes.
+// simdScores2Half writes the scores of 2 queries, [2, dh], with n keys to p; ldp and stride are in bytes.
 //
 //go:noescape
-func avx2Scores2Half(p *float32, ldp int, q *float32, dh int, kv *byte, stride int, n int)
+func simdScores2Half(p *float32, ldp int, q *float32, dh int, kv *byte, stride int, n int)
 
-// avx2Scores1Half writes the scores of 1 queries, [1, dh], with n keys to p; ldp and stride are in bytes.
+// simdScores1Half writes the scores of 1 queries, [1, dh], with n keys to p; ldp and stride are in bytes.
 //
 //go:noescape
-func avx2Scores1Half(p *float32, ldp int, q *float32, dh int, kv *byte, stride int, n int)
+func simdScores1Half(p *float32, ldp int, q *float32, dh int, kv *byte, stride int, n int)
 
-// avx2Values4x3Half adds n values, weighted by p, to chunks of 24 elements of 4 outputs; ldo, ldp and stride are in bytes.
+// simdValues4x3Half adds n values, weighted by p, to chunks of 24 elements of 4 outputs; ldo, ldp and stride are in bytes.
 //
 //go:noescape
-func avx2Values4x3Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
+func simdValues4x3Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
 
-// avx2Values4x2Half adds n values, weighted by p, to chunks of 16 elements of 4 outputs; ldo, ldp and stride are in bytes.
+// simdValues4x2Half adds n values, weighted by p, to chunks of 16 elements of 4 outputs; ldo, ldp and stride are in bytes.
 //
 //go:noescape
-func avx2Values4x2Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
+func simdValues4x2Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
 
-// avx2Values4x1Half adds n values, weighted by p, to chunks of 8 elements of 4 outputs; ldo, ldp and stride are in bytes.
+// simdValues4x1Half adds n values, weighted by p, to chunks of 8 elements of 4 outputs; ldo, ldp and stride are in bytes.
 //
 //go:noescape
-func avx2Values4x1Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
+func simdValues4x1Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
 
-// avx2Values2x4Half adds n values, weighted by p, to chunks of 32 elements of 2 outputs; ldo, ldp and stride are in bytes.
+// simdValues2x4Half adds n values, weighted by p, to chunks of 32 elements of 2 outputs; ldo, ldp and stride are in bytes.
 //
 //go:noescape
-func avx2Values2x4Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
+func simdValues2x4Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
 
-// avx2Values2x1Half adds n values, weighted by p, to chunks of 8 elements of 2 outputs; ldo, ldp and stride are in bytes.
+// simdValues2x1Half adds n values, weighted by p, to chunks of 8 elements of 2 outputs; ldo, ldp and stride are in bytes.
 //
 //go:noescape
-func avx2Values2x1Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
+func simdValues2x1Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
 
-// avx2Values1x4Half adds n values, weighted by p, to chunks of 32 elements of 1 outputs; ldo, ldp and stride are in bytes.
+// simdValues1x4Half adds n values, weighted by p, to chunks of 32 elements of 1 outputs; ldo, ldp and stride are in bytes.
 //
 //go:noescape
-func avx2Values1x4Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
+func simdValues1x4Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
 
-// avx2Values1x1Half adds n values, weighted by p, to chunks of 8 elements of 1 outputs; ldo, ldp and stride are in bytes.
+// simdValues1x1Half adds n values, weighted by p, to chunks of 8 elements of 1 outputs; ldo, ldp and stride are in bytes.
 //
 //go:noescape
-func avx2Values1x1Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
+func simdValues1x1Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
 
-// avx2Scores2Float writes the scores of 2 queries, [2, dh], with n keys to p; ldp and stride are in bytes.
+// simdScores2Float writes the scores of 2 queries, [2, dh], with n keys to p; ldp and stride are in bytes.
 //
 //go:noescape
-func avx2Scores2Float(p *float32, ldp int, q *float32, dh int, kv *byte, stride int, n int)
+func simdScores2Float(p *float32, ldp int, q *float32, dh int, kv *byte, stride int, n int)
 
-// avx2Scores1Float writes the scores of 1 queries, [1, dh], with n keys to p; ldp and stride are in bytes.
+// simdScores1Float writes the scores of 1 queries, [1, dh], with n keys to p; ldp and stride are in bytes.
 //
 //go:noescape
-func avx2Scores1Float(p *float32, ldp int, q *float32, dh int, kv *byte, stride int, n int)
+func simdScores1Float(p *float32, ldp int, q *float32, dh int, kv *byte, stride int, n int)
 
-// avx2Values4x3Float adds n values, weighted by p, to chunks of 24 elements of 4 outputs; ldo, ldp and stride are in bytes.
+// simdValues4x3Float adds n values, weighted by p, to chunks of 24 elements of 4 outputs; ldo, ldp and stride are in bytes.
 //
 //go:noescape
-func avx2Values4x3Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
+func simdValues4x3Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
 
-// avx2Values4x2Float adds n values, weighted by p, to chunks of 16 elements of 4 outputs; ldo, ldp and stride are in bytes.
+// simdValues4x2Float adds n values, weighted by p, to chunks of 16 elements of 4 outputs; ldo, ldp and stride are in bytes.
 //
 //go:noescape
-func avx2Values4x2Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
+func simdValues4x2Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
 
-// avx2Values4x1Float adds n values, weighted by p, to chunks of 8 elements of 4 outputs; ldo, ldp and stride are in bytes.
+// simdValues4x1Float adds n values, weighted by p, to chunks of 8 elements of 4 outputs; ldo, ldp and stride are in bytes.
 //
 //go:noescape
-func avx2Values4x1Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
+func simdValues4x1Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
 
-// avx2Values2x4Float adds n values, weighted by p, to chunks of 32 elements of 2 outputs; ldo, ldp and stride are in bytes.
+// simdValues2x4Float adds n values, weighted by p, to chunks of 32 elements of 2 outputs; ldo, ldp and stride are in bytes.
 //
 //go:noescape
-func avx2Values2x4Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
+func simdValues2x4Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
 
-// avx2Values2x1Float adds n values, weighted by p, to chunks of 8 elements of 2 outputs; ldo, ldp and stride are in bytes.
+// simdValues2x1Float adds n values, weighted by p, to chunks of 8 elements of 2 outputs; ldo, ldp and stride are in bytes.
 //
 //go:noescape
-func avx2Values2x1Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
+func simdValues2x1Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
 
-// avx2Values1x4Float adds n values, weighted by p, to chunks of 32 elements of 1 outputs; ldo, ldp and stride are in bytes.
+// simdValues1x4Float adds n values, weighted by p, to chunks of 32 elements of 1 outputs; ldo, ldp and stride are in bytes.
 //
 //go:noescape
-func avx2Values1x4Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
+func simdValues1x4Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
 
-// avx2Values1x1Float adds n values, weighted by p, to chunks of 8 elements of 1 outputs; ldo, ldp and stride are in bytes.
+// simdValues1x1Float adds n values, weighted by p, to chunks of 8 elements of 1 outputs; ldo, ldp and stride are in bytes.
 //
 //go:noescape
-func avx2Values1x1Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
+func simdValues1x1Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
 
-// avx2ExpSum replaces blocks of 8 elements by exp(p-shift) and returns their sum. What is below e^-87 becomes 0.
+// simdExpSum replaces blocks of 8 elements by exp(p-shift) and returns their sum. What is below e^-87 becomes 0.
 //
 //go:noescape
-func avx2ExpSum(p *float32, blocks int, shift float32) float32
+func simdExpSum(p *float32, blocks int, shift float32) float32
 
-// avx2GEGLU replaces blocks of 8 gates by gelu(gate)*up.
+// simdGEGLU replaces blocks of 8 gates by gelu(gate)*up.
 //
 //go:noescape
-func avx2GEGLU(gate *float32, up *float32, blocks int)
+func simdGEGLU(gate *float32, up *float32, blocks int)
 
-// avx2Softcap replaces blocks of 8 elements by limit*tanh(x/limit); factor is -2/limit.
+// simdSoftcap replaces blocks of 8 elements by limit*tanh(x/limit); factor is -2/limit.
 //
 //go:noescape
-func avx2Softcap(x *float32, blocks int, limit float32, factor float32)
+func simdSoftcap(x *float32, blocks int, limit float32, factor float32)
 
-// avx2SumSquares returns the sum of the squares of blocks of 8 elements.
+// simdSumSquares returns the sum of the squares of blocks of 8 elements.
 //
 //go:noescape
-func avx2SumSquares(x *float32, blocks int) float32
+func simdSumSquares(x *float32, blocks int) float32
 
-// avx2ScaleNorm writes x*scale*w, blocks of 8; w is bfloat16.
+// simdScaleNorm writes x*scale*w, blocks of 8; w is bfloat16.
 //
 //go:noescape
-func avx2ScaleNorm(dst *float32, x *float32, scale float32, w *byte, blocks int)
+func simdScaleNorm(dst *float32, x *float32, scale float32, w *byte, blocks int)
 
-// avx2Scale writes x*scale, blocks of 8.
+// simdScale writes x*scale, blocks of 8.
 //
 //go:noescape
-func avx2Scale(dst *float32, x *float32, scale float32, blocks int)
+func simdScale(dst *float32, x *float32, scale float32, blocks int)
 
-// avx2Combine writes a*dst + b*x to dst, blocks of 8.
+// simdCombine writes a*dst + b*x to dst, blocks of 8.
 //
 //go:noescape
-func avx2Combine(dst *float32, a float32, b float32, x *float32, blocks int)
+func simdCombine(dst *float32, a float32, b float32, x *float32, blocks int)
 
-// avx2Half rounds blocks of 8 elements to FP16, ties to even.
+// simdHalf rounds blocks of 8 elements to FP16, ties to even.
 //
 //go:noescape
-func avx2Half(dst *byte, x *float32, blocks int)
+func simdHalf(dst *byte, x *float32, blocks int)
 
-// avx2Max returns the largest of blocks of 8 elements, at least one block.
+// simdMax returns the largest of blocks of 8 elements, at least one block.
 //
 //go:noescape
-func avx2Max(x *float32, blocks int) float32
+func simdMax(x *float32, blocks int) float32

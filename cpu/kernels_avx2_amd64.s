@@ -35,24 +35,23 @@ pair:
 	ADDQ   SI, R9
 	MOVQ   DX, R11
 	MOVQ   BX, R12
-	MOVQ   R9, R13
-	MOVQ   R10, R14
-	MOVQ   blocks+48(FP), R15
-	TESTQ  R15, R15
+	MOVQ   R10, R13
+	MOVQ   blocks+48(FP), R14
+	TESTQ  R14, R14
 	JZ     pair_0_block_done
 
 pair_0_block:
 	VPMOVZXWD   (R12), Y8
 	VPSLLD      $0x10, Y8, Y8
-	VFMADD231PS (R13), Y8, Y7
+	VFMADD231PS (R9), Y8, Y7
 	VPMOVZXWD   (R11), Y8
 	VPSLLD      $0x10, Y8, Y8
-	VMOVUPS     Y8, (R14)
+	VMOVUPS     Y8, (R13)
 	ADDQ        $0x00000010, R11
 	ADDQ        $0x00000010, R12
+	ADDQ        $0x00000020, R9
 	ADDQ        $0x00000020, R13
-	ADDQ        $0x00000020, R14
-	DECQ        R15
+	DECQ        R14
 	JNZ         pair_0_block
 
 pair_0_block_done:
@@ -63,9 +62,11 @@ pair_0_block_done:
 	VPSLLD      $0x10, Y8, Y8
 	LEAQ        leftover<>+0(SB), R12
 	MOVQ        DI, R13
+	NEGQ        R13
 	ANDQ        $0x07, R13
-	VANDPS      (R12)(R13*4), Y8, Y8
-	VFMADD231PS (R9)(R11*4), Y8, Y7
+	VMOVDQU     (R12)(R13*4), Y9
+	VPERMPS     Y8, Y9, Y8
+	VFMADD231PS (R9), Y8, Y7
 	VPMOVZXWD   (DX)(R11*2), Y8
 	VPSLLD      $0x10, Y8, Y8
 	VMOVUPS     Y8, (R10)(R11*4)
@@ -83,24 +84,23 @@ pair_0_prepared:
 	ADDQ   SI, R9
 	MOVQ   DX, R11
 	MOVQ   BX, R12
-	MOVQ   R9, R13
-	MOVQ   R10, R14
-	MOVQ   blocks+48(FP), R15
-	TESTQ  R15, R15
+	MOVQ   R10, R13
+	MOVQ   blocks+48(FP), R14
+	TESTQ  R14, R14
 	JZ     pair_1_block_done
 
 pair_1_block:
 	VPMOVZXWD   (R12), Y9
 	VPSLLD      $0x10, Y9, Y9
-	VFMADD231PS (R13), Y9, Y8
+	VFMADD231PS (R9), Y9, Y8
 	VPMOVZXWD   (R11), Y9
 	VPSLLD      $0x10, Y9, Y9
-	VMOVUPS     Y9, (R14)
+	VMOVUPS     Y9, (R13)
 	ADDQ        $0x00000010, R11
 	ADDQ        $0x00000010, R12
+	ADDQ        $0x00000020, R9
 	ADDQ        $0x00000020, R13
-	ADDQ        $0x00000020, R14
-	DECQ        R15
+	DECQ        R14
 	JNZ         pair_1_block
 
 pair_1_block_done:
@@ -111,9 +111,11 @@ pair_1_block_done:
 	VPSLLD      $0x10, Y9, Y9
 	LEAQ        leftover<>+0(SB), R12
 	MOVQ        DI, R13
+	NEGQ        R13
 	ANDQ        $0x07, R13
-	VANDPS      (R12)(R13*4), Y9, Y9
-	VFMADD231PS (R9)(R11*4), Y9, Y8
+	VMOVDQU     (R12)(R13*4), Y10
+	VPERMPS     Y9, Y10, Y9
+	VFMADD231PS (R9), Y9, Y8
 	VPMOVZXWD   (DX)(R11*2), Y9
 	VPSLLD      $0x10, Y9, Y9
 	VMOVUPS     Y9, (R10)(R11*4)
@@ -229,24 +231,23 @@ last:
 	ADDQ   SI, R9
 	MOVQ   DX, R11
 	MOVQ   BX, R12
-	MOVQ   R9, R13
-	MOVQ   R10, R14
-	MOVQ   blocks+48(FP), R15
-	TESTQ  R15, R15
+	MOVQ   R10, R13
+	MOVQ   blocks+48(FP), R14
+	TESTQ  R14, R14
 	JZ     last_0_block_done
 
 last_0_block:
 	VPMOVZXWD   (R12), Y8
 	VPSLLD      $0x10, Y8, Y8
-	VFMADD231PS (R13), Y8, Y7
+	VFMADD231PS (R9), Y8, Y7
 	VPMOVZXWD   (R11), Y8
 	VPSLLD      $0x10, Y8, Y8
-	VMOVUPS     Y8, (R14)
+	VMOVUPS     Y8, (R13)
 	ADDQ        $0x00000010, R11
 	ADDQ        $0x00000010, R12
+	ADDQ        $0x00000020, R9
 	ADDQ        $0x00000020, R13
-	ADDQ        $0x00000020, R14
-	DECQ        R15
+	DECQ        R14
 	JNZ         last_0_block
 
 last_0_block_done:
@@ -257,9 +258,11 @@ last_0_block_done:
 	VPSLLD      $0x10, Y8, Y8
 	LEAQ        leftover<>+0(SB), R12
 	MOVQ        DI, R13
+	NEGQ        R13
 	ANDQ        $0x07, R13
-	VANDPS      (R12)(R13*4), Y8, Y8
-	VFMADD231PS (R9)(R11*4), Y8, Y7
+	VMOVDQU     (R12)(R13*4), Y9
+	VPERMPS     Y8, Y9, Y8
+	VFMADD231PS (R9), Y8, Y7
 	VPMOVZXWD   (DX)(R11*2), Y8
 	VPSLLD      $0x10, Y8, Y8
 	VMOVUPS     Y8, (R10)(R11*4)
@@ -332,21 +335,21 @@ last_done:
 	RET
 
 DATA leftover<>+0(SB)/4, $0x00000000
-DATA leftover<>+4(SB)/4, $0x00000000
-DATA leftover<>+8(SB)/4, $0x00000000
-DATA leftover<>+12(SB)/4, $0x00000000
-DATA leftover<>+16(SB)/4, $0x00000000
-DATA leftover<>+20(SB)/4, $0x00000000
-DATA leftover<>+24(SB)/4, $0x00000000
-DATA leftover<>+28(SB)/4, $0x00000000
-DATA leftover<>+32(SB)/4, $0xffffffff
-DATA leftover<>+36(SB)/4, $0xffffffff
-DATA leftover<>+40(SB)/4, $0xffffffff
-DATA leftover<>+44(SB)/4, $0xffffffff
-DATA leftover<>+48(SB)/4, $0xffffffff
-DATA leftover<>+52(SB)/4, $0xffffffff
-DATA leftover<>+56(SB)/4, $0xffffffff
-DATA leftover<>+60(SB)/4, $0xffffffff
+DATA leftover<>+4(SB)/4, $0x00000001
+DATA leftover<>+8(SB)/4, $0x00000002
+DATA leftover<>+12(SB)/4, $0x00000003
+DATA leftover<>+16(SB)/4, $0x00000004
+DATA leftover<>+20(SB)/4, $0x00000005
+DATA leftover<>+24(SB)/4, $0x00000006
+DATA leftover<>+28(SB)/4, $0x00000007
+DATA leftover<>+32(SB)/4, $0x00000000
+DATA leftover<>+36(SB)/4, $0x00000001
+DATA leftover<>+40(SB)/4, $0x00000002
+DATA leftover<>+44(SB)/4, $0x00000003
+DATA leftover<>+48(SB)/4, $0x00000004
+DATA leftover<>+52(SB)/4, $0x00000005
+DATA leftover<>+56(SB)/4, $0x00000006
+DATA leftover<>+60(SB)/4, $0x00000007
 GLOBL leftover<>(SB), RODATA|NOPTR, $64
 
 // func avx2Gemv8(y *float32, codes *byte, scales *byte, biases *byte, x *float32, groups int, blocks int, tail int, outputs int, scratch *float32)
@@ -376,24 +379,23 @@ pair:
 	ADDQ   SI, R9
 	MOVQ   DX, R11
 	MOVQ   BX, R12
-	MOVQ   R9, R13
-	MOVQ   R10, R14
-	MOVQ   blocks+48(FP), R15
-	TESTQ  R15, R15
+	MOVQ   R10, R13
+	MOVQ   blocks+48(FP), R14
+	TESTQ  R14, R14
 	JZ     pair_0_block_done
 
 pair_0_block:
 	VPMOVZXWD   (R12), Y4
 	VPSLLD      $0x10, Y4, Y4
-	VFMADD231PS (R13), Y4, Y3
+	VFMADD231PS (R9), Y4, Y3
 	VPMOVZXWD   (R11), Y4
 	VPSLLD      $0x10, Y4, Y4
-	VMOVUPS     Y4, (R14)
+	VMOVUPS     Y4, (R13)
 	ADDQ        $0x00000010, R11
 	ADDQ        $0x00000010, R12
+	ADDQ        $0x00000020, R9
 	ADDQ        $0x00000020, R13
-	ADDQ        $0x00000020, R14
-	DECQ        R15
+	DECQ        R14
 	JNZ         pair_0_block
 
 pair_0_block_done:
@@ -404,9 +406,11 @@ pair_0_block_done:
 	VPSLLD      $0x10, Y4, Y4
 	LEAQ        leftover<>+0(SB), R12
 	MOVQ        DI, R13
+	NEGQ        R13
 	ANDQ        $0x07, R13
-	VANDPS      (R12)(R13*4), Y4, Y4
-	VFMADD231PS (R9)(R11*4), Y4, Y3
+	VMOVDQU     (R12)(R13*4), Y5
+	VPERMPS     Y4, Y5, Y4
+	VFMADD231PS (R9), Y4, Y3
 	VPMOVZXWD   (DX)(R11*2), Y4
 	VPSLLD      $0x10, Y4, Y4
 	VMOVUPS     Y4, (R10)(R11*4)
@@ -424,24 +428,23 @@ pair_0_prepared:
 	ADDQ   SI, R9
 	MOVQ   DX, R11
 	MOVQ   BX, R12
-	MOVQ   R9, R13
-	MOVQ   R10, R14
-	MOVQ   blocks+48(FP), R15
-	TESTQ  R15, R15
+	MOVQ   R10, R13
+	MOVQ   blocks+48(FP), R14
+	TESTQ  R14, R14
 	JZ     pair_1_block_done
 
 pair_1_block:
 	VPMOVZXWD   (R12), Y5
 	VPSLLD      $0x10, Y5, Y5
-	VFMADD231PS (R13), Y5, Y4
+	VFMADD231PS (R9), Y5, Y4
 	VPMOVZXWD   (R11), Y5
 	VPSLLD      $0x10, Y5, Y5
-	VMOVUPS     Y5, (R14)
+	VMOVUPS     Y5, (R13)
 	ADDQ        $0x00000010, R11
 	ADDQ        $0x00000010, R12
+	ADDQ        $0x00000020, R9
 	ADDQ        $0x00000020, R13
-	ADDQ        $0x00000020, R14
-	DECQ        R15
+	DECQ        R14
 	JNZ         pair_1_block
 
 pair_1_block_done:
@@ -452,9 +455,11 @@ pair_1_block_done:
 	VPSLLD      $0x10, Y5, Y5
 	LEAQ        leftover<>+0(SB), R12
 	MOVQ        DI, R13
+	NEGQ        R13
 	ANDQ        $0x07, R13
-	VANDPS      (R12)(R13*4), Y5, Y5
-	VFMADD231PS (R9)(R11*4), Y5, Y4
+	VMOVDQU     (R12)(R13*4), Y6
+	VPERMPS     Y5, Y6, Y5
+	VFMADD231PS (R9), Y5, Y4
 	VPMOVZXWD   (DX)(R11*2), Y5
 	VPSLLD      $0x10, Y5, Y5
 	VMOVUPS     Y5, (R10)(R11*4)
@@ -572,24 +577,23 @@ last:
 	ADDQ   SI, R9
 	MOVQ   DX, R11
 	MOVQ   BX, R12
-	MOVQ   R9, R13
-	MOVQ   R10, R14
-	MOVQ   blocks+48(FP), R15
-	TESTQ  R15, R15
+	MOVQ   R10, R13
+	MOVQ   blocks+48(FP), R14
+	TESTQ  R14, R14
 	JZ     last_0_block_done
 
 last_0_block:
 	VPMOVZXWD   (R12), Y4
 	VPSLLD      $0x10, Y4, Y4
-	VFMADD231PS (R13), Y4, Y3
+	VFMADD231PS (R9), Y4, Y3
 	VPMOVZXWD   (R11), Y4
 	VPSLLD      $0x10, Y4, Y4
-	VMOVUPS     Y4, (R14)
+	VMOVUPS     Y4, (R13)
 	ADDQ        $0x00000010, R11
 	ADDQ        $0x00000010, R12
+	ADDQ        $0x00000020, R9
 	ADDQ        $0x00000020, R13
-	ADDQ        $0x00000020, R14
-	DECQ        R15
+	DECQ        R14
 	JNZ         last_0_block
 
 last_0_block_done:
@@ -600,9 +604,11 @@ last_0_block_done:
 	VPSLLD      $0x10, Y4, Y4
 	LEAQ        leftover<>+0(SB), R12
 	MOVQ        DI, R13
+	NEGQ        R13
 	ANDQ        $0x07, R13
-	VANDPS      (R12)(R13*4), Y4, Y4
-	VFMADD231PS (R9)(R11*4), Y4, Y3
+	VMOVDQU     (R12)(R13*4), Y5
+	VPERMPS     Y4, Y5, Y4
+	VFMADD231PS (R9), Y4, Y3
 	VPMOVZXWD   (DX)(R11*2), Y4
 	VPSLLD      $0x10, Y4, Y4
 	VMOVUPS     Y4, (R10)(R11*4)
@@ -675,9 +681,9 @@ last_done:
 	VZEROUPPER
 	RET
 
-// func avx2Unpack4(dst *float32, codes *byte, stride int, groups int, outputs int)
+// func simdUnpack4(dst *float32, codes *byte, stride int, groups int, outputs int)
 // Requires: AVX, AVX2, SSE2
-TEXT ·avx2Unpack4(SB), NOSPLIT, $0-40
+TEXT ·simdUnpack4(SB), NOSPLIT, $0-40
 	MOVQ         dst+0(FP), AX
 	MOVQ         codes+8(FP), CX
 	MOVQ         stride+16(FP), DX
@@ -742,9 +748,9 @@ output_done:
 	VZEROUPPER
 	RET
 
-// func avx2Unpack8(dst *float32, codes *byte, stride int, groups int, outputs int)
+// func simdUnpack8(dst *float32, codes *byte, stride int, groups int, outputs int)
 // Requires: AVX, AVX2, SSE2
-TEXT ·avx2Unpack8(SB), NOSPLIT, $0-40
+TEXT ·simdUnpack8(SB), NOSPLIT, $0-40
 	MOVQ         dst+0(FP), AX
 	MOVQ         codes+8(FP), CX
 	MOVQ         stride+16(FP), DX
@@ -806,85 +812,9 @@ output_done:
 	VZEROUPPER
 	RET
 
-// func avx2BiasDots(t *float32, biases *float32, sums *float32, ldx int, blocks int, tail int, count int)
+// func simdAffineTile1(t *float32, w *float32, scales *float32, scaleStride int, x *float32, ldx int, groups int, count int)
 // Requires: AVX, FMA3
-TEXT ·avx2BiasDots(SB), NOSPLIT, $0-56
-	MOVQ  t+0(FP), AX
-	MOVQ  biases+8(FP), CX
-	MOVQ  sums+16(FP), DX
-	MOVQ  ldx+24(FP), BX
-	MOVQ  blocks+32(FP), SI
-	MOVQ  tail+40(FP), DI
-	MOVQ  count+48(FP), R8
-	MOVQ  SI, R9
-	TESTQ DI, DI
-	JS    even
-	INCQ  R9
-
-even:
-	SHLQ  $0x05, R9
-	TESTQ R8, R8
-	JZ    row_done
-
-row:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	MOVQ   CX, R10
-	MOVQ   DX, R11
-	MOVQ   SI, R12
-	TESTQ  R12, R12
-	JZ     block_done
-
-block:
-	VMOVUPS     (R11), Y4
-	MOVQ        R10, R13
-	VFMADD231PS (R13), Y4, Y0
-	ADDQ        R9, R13
-	VFMADD231PS (R13), Y4, Y1
-	ADDQ        R9, R13
-	VFMADD231PS (R13), Y4, Y2
-	ADDQ        R9, R13
-	VFMADD231PS (R13), Y4, Y3
-	ADDQ        R9, R13
-	ADDQ        $0x00000020, R10
-	ADDQ        $0x00000020, R11
-	DECQ        R12
-	JNZ         block
-
-block_done:
-	TESTQ       DI, DI
-	JS          store
-	VMOVUPS     (DX)(DI*4), Y4
-	MOVQ        R10, R11
-	VFMADD231PS (R11), Y4, Y0
-	ADDQ        R9, R11
-	VFMADD231PS (R11), Y4, Y1
-	ADDQ        R9, R11
-	VFMADD231PS (R11), Y4, Y2
-	ADDQ        R9, R11
-	VFMADD231PS (R11), Y4, Y3
-	ADDQ        R9, R11
-	ADDQ        $0x00000020, R10
-
-store:
-	VMOVUPS Y0, (AX)
-	VMOVUPS Y1, 32(AX)
-	VMOVUPS Y2, 64(AX)
-	VMOVUPS Y3, 96(AX)
-	ADDQ    $0x00000080, AX
-	ADDQ    BX, DX
-	DECQ    R8
-	JNZ     row
-
-row_done:
-	VZEROUPPER
-	RET
-
-// func avx2AffineTile1(t *float32, w *float32, scales *float32, scaleStride int, x *float32, ldx int, groups int, count int)
-// Requires: AVX, FMA3
-TEXT ·avx2AffineTile1(SB), NOSPLIT, $0-64
+TEXT ·simdAffineTile1(SB), NOSPLIT, $0-64
 	MOVQ  t+0(FP), AX
 	MOVQ  w+8(FP), CX
 	MOVQ  scales+16(FP), DX
@@ -1005,56 +935,60 @@ tile_done:
 	VZEROUPPER
 	RET
 
-// func avx2DenseTile1(t *float32, w *float32, x *float32, ldx int, steps int, count int)
+// func simdDenseTile1(t *float32, w *float32, ldw int, x *float32, ldx int, steps int, count int)
 // Requires: AVX, FMA3
-TEXT ·avx2DenseTile1(SB), NOSPLIT, $0-48
+TEXT ·simdDenseTile1(SB), NOSPLIT, $0-56
 	MOVQ  t+0(FP), AX
 	MOVQ  w+8(FP), CX
-	MOVQ  x+16(FP), DX
-	MOVQ  ldx+24(FP), BX
-	MOVQ  count+40(FP), SI
-	TESTQ SI, SI
+	MOVQ  ldw+16(FP), DX
+	MOVQ  x+24(FP), BX
+	MOVQ  ldx+32(FP), SI
+	MOVQ  count+48(FP), DI
+	TESTQ DI, DI
 	JZ    tile_done
 
 tile:
-	MOVQ    DX, DI
-	MOVQ    CX, R8
-	MOVQ    steps+32(FP), R9
+	MOVQ    BX, R8
+	MOVQ    CX, R9
+	LEAQ    (CX)(DX*2), R10
+	ADDQ    DX, R10
+	MOVQ    steps+40(FP), R11
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS 64(AX), Y2
 	VMOVUPS 96(AX), Y3
 
 step:
-	VMOVUPS     (DI), Y4
-	VMOVUPS     (R8), Y5
+	VMOVUPS     (R8), Y4
+	VMOVUPS     (R9), Y5
 	VFMADD231PS Y4, Y5, Y0
-	VMOVUPS     2048(R8), Y5
+	VMOVUPS     (R9)(DX*1), Y5
 	VFMADD231PS Y4, Y5, Y1
-	VMOVUPS     4096(R8), Y5
+	VMOVUPS     (R9)(DX*2), Y5
 	VFMADD231PS Y4, Y5, Y2
-	VMOVUPS     6144(R8), Y5
+	VMOVUPS     (R10), Y5
 	VFMADD231PS Y4, Y5, Y3
+	ADDQ        $0x00000020, R9
+	ADDQ        $0x00000020, R10
 	ADDQ        $0x00000020, R8
-	ADDQ        $0x00000020, DI
-	DECQ        R9
+	DECQ        R11
 	JNZ         step
 	VMOVUPS     Y0, (AX)
 	VMOVUPS     Y1, 32(AX)
 	VMOVUPS     Y2, 64(AX)
 	VMOVUPS     Y3, 96(AX)
 	ADDQ        $0x00000080, AX
-	ADDQ        BX, DX
-	DECQ        SI
+	ADDQ        SI, BX
+	DECQ        DI
 	JNZ         tile
 
 tile_done:
 	VZEROUPPER
 	RET
 
-// func avx2AffineTile2(t *float32, w *float32, scales *float32, scaleStride int, x *float32, ldx int, groups int, count int)
+// func simdAffineTile2(t *float32, w *float32, scales *float32, scaleStride int, x *float32, ldx int, groups int, count int)
 // Requires: AVX, FMA3
-TEXT ·avx2AffineTile2(SB), NOSPLIT, $0-64
+TEXT ·simdAffineTile2(SB), NOSPLIT, $0-64
 	MOVQ  t+0(FP), AX
 	MOVQ  w+8(FP), CX
 	MOVQ  scales+16(FP), DX
@@ -1227,23 +1161,26 @@ tile_done:
 	VZEROUPPER
 	RET
 
-// func avx2DenseTile2(t *float32, w *float32, x *float32, ldx int, steps int, count int)
+// func simdDenseTile2(t *float32, w *float32, ldw int, x *float32, ldx int, steps int, count int)
 // Requires: AVX, FMA3
-TEXT ·avx2DenseTile2(SB), NOSPLIT, $0-48
+TEXT ·simdDenseTile2(SB), NOSPLIT, $0-56
 	MOVQ  t+0(FP), AX
 	MOVQ  w+8(FP), CX
-	MOVQ  x+16(FP), DX
-	MOVQ  ldx+24(FP), BX
-	MOVQ  count+40(FP), SI
-	TESTQ SI, SI
+	MOVQ  ldw+16(FP), DX
+	MOVQ  x+24(FP), BX
+	MOVQ  ldx+32(FP), SI
+	MOVQ  count+48(FP), DI
+	TESTQ DI, DI
 	JZ    tile_done
 
 tile:
-	MOVQ    DX, DI
-	MOVQ    DI, R8
-	ADDQ    BX, R8
-	MOVQ    CX, R9
-	MOVQ    steps+32(FP), R10
+	MOVQ    BX, R8
+	MOVQ    R8, R9
+	ADDQ    SI, R9
+	MOVQ    CX, R10
+	LEAQ    (CX)(DX*2), R11
+	ADDQ    DX, R11
+	MOVQ    steps+40(FP), R12
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS 64(AX), Y2
@@ -1254,24 +1191,25 @@ tile:
 	VMOVUPS 224(AX), Y7
 
 step:
-	VMOVUPS     (DI), Y8
-	VMOVUPS     (R8), Y9
-	VMOVUPS     (R9), Y10
+	VMOVUPS     (R8), Y8
+	VMOVUPS     (R9), Y9
+	VMOVUPS     (R10), Y10
 	VFMADD231PS Y8, Y10, Y0
 	VFMADD231PS Y9, Y10, Y4
-	VMOVUPS     2048(R9), Y10
+	VMOVUPS     (R10)(DX*1), Y10
 	VFMADD231PS Y8, Y10, Y1
 	VFMADD231PS Y9, Y10, Y5
-	VMOVUPS     4096(R9), Y10
+	VMOVUPS     (R10)(DX*2), Y10
 	VFMADD231PS Y8, Y10, Y2
 	VFMADD231PS Y9, Y10, Y6
-	VMOVUPS     6144(R9), Y10
+	VMOVUPS     (R11), Y10
 	VFMADD231PS Y8, Y10, Y3
 	VFMADD231PS Y9, Y10, Y7
-	ADDQ        $0x00000020, R9
-	ADDQ        $0x00000020, DI
+	ADDQ        $0x00000020, R10
+	ADDQ        $0x00000020, R11
 	ADDQ        $0x00000020, R8
-	DECQ        R10
+	ADDQ        $0x00000020, R9
+	DECQ        R12
 	JNZ         step
 	VMOVUPS     Y0, (AX)
 	VMOVUPS     Y1, 32(AX)
@@ -1282,18 +1220,18 @@ step:
 	VMOVUPS     Y6, 192(AX)
 	VMOVUPS     Y7, 224(AX)
 	ADDQ        $0x00000100, AX
-	ADDQ        BX, DX
-	ADDQ        BX, DX
-	DECQ        SI
+	ADDQ        SI, BX
+	ADDQ        SI, BX
+	DECQ        DI
 	JNZ         tile
 
 tile_done:
 	VZEROUPPER
 	RET
 
-// func avx2AffineTile3(t *float32, w *float32, scales *float32, scaleStride int, x *float32, ldx int, groups int, count int)
+// func simdAffineTile3(t *float32, w *float32, scales *float32, scaleStride int, x *float32, ldx int, groups int, count int)
 // Requires: AVX, FMA3
-TEXT ·avx2AffineTile3(SB), NOSPLIT, $0-64
+TEXT ·simdAffineTile3(SB), NOSPLIT, $0-64
 	MOVQ  t+0(FP), AX
 	MOVQ  w+8(FP), CX
 	MOVQ  scales+16(FP), DX
@@ -1518,25 +1456,28 @@ tile_done:
 	VZEROUPPER
 	RET
 
-// func avx2DenseTile3(t *float32, w *float32, x *float32, ldx int, steps int, count int)
+// func simdDenseTile3(t *float32, w *float32, ldw int, x *float32, ldx int, steps int, count int)
 // Requires: AVX, FMA3
-TEXT ·avx2DenseTile3(SB), NOSPLIT, $0-48
+TEXT ·simdDenseTile3(SB), NOSPLIT, $0-56
 	MOVQ  t+0(FP), AX
 	MOVQ  w+8(FP), CX
-	MOVQ  x+16(FP), DX
-	MOVQ  ldx+24(FP), BX
-	MOVQ  count+40(FP), SI
-	TESTQ SI, SI
+	MOVQ  ldw+16(FP), DX
+	MOVQ  x+24(FP), BX
+	MOVQ  ldx+32(FP), SI
+	MOVQ  count+48(FP), DI
+	TESTQ DI, DI
 	JZ    tile_done
 
 tile:
-	MOVQ    DX, DI
-	MOVQ    DI, R8
-	ADDQ    BX, R8
+	MOVQ    BX, R8
 	MOVQ    R8, R9
-	ADDQ    BX, R9
-	MOVQ    CX, R10
-	MOVQ    steps+32(FP), R11
+	ADDQ    SI, R9
+	MOVQ    R9, R10
+	ADDQ    SI, R10
+	MOVQ    CX, R11
+	LEAQ    (CX)(DX*2), R12
+	ADDQ    DX, R12
+	MOVQ    steps+40(FP), R13
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS 64(AX), Y2
@@ -1551,30 +1492,31 @@ tile:
 	VMOVUPS 352(AX), Y11
 
 step:
-	VMOVUPS     (DI), Y12
-	VMOVUPS     (R8), Y13
-	VMOVUPS     (R9), Y14
-	VMOVUPS     (R10), Y15
+	VMOVUPS     (R8), Y12
+	VMOVUPS     (R9), Y13
+	VMOVUPS     (R10), Y14
+	VMOVUPS     (R11), Y15
 	VFMADD231PS Y12, Y15, Y0
 	VFMADD231PS Y13, Y15, Y4
 	VFMADD231PS Y14, Y15, Y8
-	VMOVUPS     2048(R10), Y15
+	VMOVUPS     (R11)(DX*1), Y15
 	VFMADD231PS Y12, Y15, Y1
 	VFMADD231PS Y13, Y15, Y5
 	VFMADD231PS Y14, Y15, Y9
-	VMOVUPS     4096(R10), Y15
+	VMOVUPS     (R11)(DX*2), Y15
 	VFMADD231PS Y12, Y15, Y2
 	VFMADD231PS Y13, Y15, Y6
 	VFMADD231PS Y14, Y15, Y10
-	VMOVUPS     6144(R10), Y15
+	VMOVUPS     (R12), Y15
 	VFMADD231PS Y12, Y15, Y3
 	VFMADD231PS Y13, Y15, Y7
 	VFMADD231PS Y14, Y15, Y11
-	ADDQ        $0x00000020, R10
-	ADDQ        $0x00000020, DI
+	ADDQ        $0x00000020, R11
+	ADDQ        $0x00000020, R12
 	ADDQ        $0x00000020, R8
 	ADDQ        $0x00000020, R9
-	DECQ        R11
+	ADDQ        $0x00000020, R10
+	DECQ        R13
 	JNZ         step
 	VMOVUPS     Y0, (AX)
 	VMOVUPS     Y1, 32(AX)
@@ -1589,19 +1531,19 @@ step:
 	VMOVUPS     Y10, 320(AX)
 	VMOVUPS     Y11, 352(AX)
 	ADDQ        $0x00000180, AX
-	ADDQ        BX, DX
-	ADDQ        BX, DX
-	ADDQ        BX, DX
-	DECQ        SI
+	ADDQ        SI, BX
+	ADDQ        SI, BX
+	ADDQ        SI, BX
+	DECQ        DI
 	JNZ         tile
 
 tile_done:
 	VZEROUPPER
 	RET
 
-// func avx2Finish(y *float32, ldy int, t *float32, count int)
+// func simdFinish(y *float32, ldy int, t *float32, count int)
 // Requires: AVX
-TEXT ·avx2Finish(SB), NOSPLIT, $0-32
+TEXT ·simdFinish(SB), NOSPLIT, $0-32
 	MOVQ  y+0(FP), AX
 	MOVQ  ldy+8(FP), CX
 	MOVQ  t+16(FP), DX
@@ -1854,20 +1796,22 @@ block:
 	JNZ         block
 
 block_done:
-	MOVQ        tail+72(FP), R8
-	TESTQ       R8, R8
+	MOVQ        tail+72(FP), R11
+	TESTQ       R11, R11
 	JS          prepared
-	VPMOVZXWD   (BX)(R8*2), Y2
+	VPMOVZXWD   (BX)(R11*2), Y2
 	VPSLLD      $0x10, Y2, Y2
-	LEAQ        leftover<>+0(SB), R11
-	MOVQ        SI, R13
-	ANDQ        $0x07, R13
-	VANDPS      (R11)(R13*4), Y2, Y2
+	LEAQ        leftover<>+0(SB), R13
+	MOVQ        SI, R14
+	NEGQ        R14
+	ANDQ        $0x07, R14
+	VMOVDQU     (R13)(R14*4), Y3
+	VPERMPS     Y2, Y3, Y2
 	VFMADD231PS (R12)(R8*4), Y2, Y1
-	VPMOVZXWD   (DX)(R8*2), Y2
+	VPMOVZXWD   (DX)(R11*2), Y2
 	VPSLLD      $0x10, Y2, Y2
-	VMULPS      (R10)(R8*4), Y2, Y2
-	VMOVUPS     Y2, (R9)(R8*4)
+	VMULPS      (R10)(R11*4), Y2, Y2
+	VMOVUPS     Y2, (R9)(R11*4)
 
 prepared:
 	MOVQ x+32(FP), R8
@@ -2401,9 +2345,9 @@ DATA powers<>+184(SB)/4, $(0.000000059604645)
 DATA powers<>+188(SB)/4, $(0.000000059604645)
 GLOBL powers<>(SB), RODATA|NOPTR, $192
 
-// func avx2Widen(dst *float32, src *byte, blocks int)
+// func simdWiden(dst *float32, src *byte, blocks int)
 // Requires: AVX, AVX2
-TEXT ·avx2Widen(SB), NOSPLIT, $0-24
+TEXT ·simdWiden(SB), NOSPLIT, $0-24
 	MOVQ  dst+0(FP), AX
 	MOVQ  src+8(FP), CX
 	MOVQ  blocks+16(FP), DX
@@ -2423,9 +2367,9 @@ block_done:
 	VZEROUPPER
 	RET
 
-// func avx2Scores2Half(p *float32, ldp int, q *float32, dh int, kv *byte, stride int, n int)
+// func simdScores2Half(p *float32, ldp int, q *float32, dh int, kv *byte, stride int, n int)
 // Requires: AVX, F16C, FMA3
-TEXT ·avx2Scores2Half(SB), NOSPLIT, $0-56
+TEXT ·simdScores2Half(SB), NOSPLIT, $0-56
 	MOVQ  p+0(FP), AX
 	MOVQ  q+16(FP), CX
 	MOVQ  kv+32(FP), DX
@@ -2555,9 +2499,9 @@ one_done:
 	VZEROUPPER
 	RET
 
-// func avx2Scores1Half(p *float32, ldp int, q *float32, dh int, kv *byte, stride int, n int)
+// func simdScores1Half(p *float32, ldp int, q *float32, dh int, kv *byte, stride int, n int)
 // Requires: AVX, F16C, FMA3
-TEXT ·avx2Scores1Half(SB), NOSPLIT, $0-56
+TEXT ·simdScores1Half(SB), NOSPLIT, $0-56
 	MOVQ  p+0(FP), AX
 	MOVQ  q+16(FP), CX
 	MOVQ  kv+32(FP), DX
@@ -2658,9 +2602,9 @@ one_done:
 	VZEROUPPER
 	RET
 
-// func avx2Values4x3Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
+// func simdValues4x3Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
 // Requires: AVX, F16C, FMA3
-TEXT ·avx2Values4x3Half(SB), NOSPLIT, $0-64
+TEXT ·simdValues4x3Half(SB), NOSPLIT, $0-64
 	MOVQ p+24(FP), AX
 	MOVQ kv+40(FP), CX
 	MOVQ stride+48(FP), DX
@@ -2766,9 +2710,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func avx2Values4x2Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
+// func simdValues4x2Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
 // Requires: AVX, F16C, FMA3
-TEXT ·avx2Values4x2Half(SB), NOSPLIT, $0-64
+TEXT ·simdValues4x2Half(SB), NOSPLIT, $0-64
 	MOVQ p+24(FP), AX
 	MOVQ kv+40(FP), CX
 	MOVQ stride+48(FP), DX
@@ -2861,9 +2805,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func avx2Values4x1Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
+// func simdValues4x1Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
 // Requires: AVX, F16C, FMA3
-TEXT ·avx2Values4x1Half(SB), NOSPLIT, $0-64
+TEXT ·simdValues4x1Half(SB), NOSPLIT, $0-64
 	MOVQ p+24(FP), AX
 	MOVQ kv+40(FP), CX
 	MOVQ stride+48(FP), DX
@@ -2943,9 +2887,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func avx2Values2x4Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
+// func simdValues2x4Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
 // Requires: AVX, F16C, FMA3
-TEXT ·avx2Values2x4Half(SB), NOSPLIT, $0-64
+TEXT ·simdValues2x4Half(SB), NOSPLIT, $0-64
 	MOVQ p+24(FP), AX
 	MOVQ kv+40(FP), CX
 	MOVQ stride+48(FP), DX
@@ -3032,9 +2976,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func avx2Values2x1Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
+// func simdValues2x1Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
 // Requires: AVX, F16C, FMA3
-TEXT ·avx2Values2x1Half(SB), NOSPLIT, $0-64
+TEXT ·simdValues2x1Half(SB), NOSPLIT, $0-64
 	MOVQ p+24(FP), AX
 	MOVQ kv+40(FP), CX
 	MOVQ stride+48(FP), DX
@@ -3100,9 +3044,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func avx2Values1x4Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
+// func simdValues1x4Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
 // Requires: AVX, F16C, FMA3
-TEXT ·avx2Values1x4Half(SB), NOSPLIT, $0-64
+TEXT ·simdValues1x4Half(SB), NOSPLIT, $0-64
 	MOVQ p+24(FP), AX
 	MOVQ kv+40(FP), CX
 	MOVQ stride+48(FP), DX
@@ -3173,9 +3117,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func avx2Values1x1Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
+// func simdValues1x1Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
 // Requires: AVX, F16C, FMA3
-TEXT ·avx2Values1x1Half(SB), NOSPLIT, $0-64
+TEXT ·simdValues1x1Half(SB), NOSPLIT, $0-64
 	MOVQ p+24(FP), AX
 	MOVQ kv+40(FP), CX
 	MOVQ stride+48(FP), DX
@@ -3234,9 +3178,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func avx2Scores2Float(p *float32, ldp int, q *float32, dh int, kv *byte, stride int, n int)
+// func simdScores2Float(p *float32, ldp int, q *float32, dh int, kv *byte, stride int, n int)
 // Requires: AVX, FMA3
-TEXT ·avx2Scores2Float(SB), NOSPLIT, $0-56
+TEXT ·simdScores2Float(SB), NOSPLIT, $0-56
 	MOVQ  p+0(FP), AX
 	MOVQ  q+16(FP), CX
 	MOVQ  kv+32(FP), DX
@@ -3366,9 +3310,9 @@ one_done:
 	VZEROUPPER
 	RET
 
-// func avx2Scores1Float(p *float32, ldp int, q *float32, dh int, kv *byte, stride int, n int)
+// func simdScores1Float(p *float32, ldp int, q *float32, dh int, kv *byte, stride int, n int)
 // Requires: AVX, FMA3
-TEXT ·avx2Scores1Float(SB), NOSPLIT, $0-56
+TEXT ·simdScores1Float(SB), NOSPLIT, $0-56
 	MOVQ  p+0(FP), AX
 	MOVQ  q+16(FP), CX
 	MOVQ  kv+32(FP), DX
@@ -3469,9 +3413,9 @@ one_done:
 	VZEROUPPER
 	RET
 
-// func avx2Values4x3Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
+// func simdValues4x3Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
 // Requires: AVX, FMA3
-TEXT ·avx2Values4x3Float(SB), NOSPLIT, $0-64
+TEXT ·simdValues4x3Float(SB), NOSPLIT, $0-64
 	MOVQ p+24(FP), AX
 	MOVQ kv+40(FP), CX
 	MOVQ stride+48(FP), DX
@@ -3577,9 +3521,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func avx2Values4x2Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
+// func simdValues4x2Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
 // Requires: AVX, FMA3
-TEXT ·avx2Values4x2Float(SB), NOSPLIT, $0-64
+TEXT ·simdValues4x2Float(SB), NOSPLIT, $0-64
 	MOVQ p+24(FP), AX
 	MOVQ kv+40(FP), CX
 	MOVQ stride+48(FP), DX
@@ -3672,9 +3616,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func avx2Values4x1Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
+// func simdValues4x1Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
 // Requires: AVX, FMA3
-TEXT ·avx2Values4x1Float(SB), NOSPLIT, $0-64
+TEXT ·simdValues4x1Float(SB), NOSPLIT, $0-64
 	MOVQ p+24(FP), AX
 	MOVQ kv+40(FP), CX
 	MOVQ stride+48(FP), DX
@@ -3754,9 +3698,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func avx2Values2x4Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
+// func simdValues2x4Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
 // Requires: AVX, FMA3
-TEXT ·avx2Values2x4Float(SB), NOSPLIT, $0-64
+TEXT ·simdValues2x4Float(SB), NOSPLIT, $0-64
 	MOVQ p+24(FP), AX
 	MOVQ kv+40(FP), CX
 	MOVQ stride+48(FP), DX
@@ -3843,9 +3787,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func avx2Values2x1Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
+// func simdValues2x1Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
 // Requires: AVX, FMA3
-TEXT ·avx2Values2x1Float(SB), NOSPLIT, $0-64
+TEXT ·simdValues2x1Float(SB), NOSPLIT, $0-64
 	MOVQ p+24(FP), AX
 	MOVQ kv+40(FP), CX
 	MOVQ stride+48(FP), DX
@@ -3911,9 +3855,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func avx2Values1x4Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
+// func simdValues1x4Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
 // Requires: AVX, FMA3
-TEXT ·avx2Values1x4Float(SB), NOSPLIT, $0-64
+TEXT ·simdValues1x4Float(SB), NOSPLIT, $0-64
 	MOVQ p+24(FP), AX
 	MOVQ kv+40(FP), CX
 	MOVQ stride+48(FP), DX
@@ -3984,9 +3928,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func avx2Values1x1Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
+// func simdValues1x1Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
 // Requires: AVX, FMA3
-TEXT ·avx2Values1x1Float(SB), NOSPLIT, $0-64
+TEXT ·simdValues1x1Float(SB), NOSPLIT, $0-64
 	MOVQ p+24(FP), AX
 	MOVQ kv+40(FP), CX
 	MOVQ stride+48(FP), DX
@@ -4045,9 +3989,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func avx2ExpSum(p *float32, blocks int, shift float32) float32
+// func simdExpSum(p *float32, blocks int, shift float32) float32
 // Requires: AVX, AVX2, FMA3, SSE
-TEXT ·avx2ExpSum(SB), NOSPLIT, $0-28
+TEXT ·simdExpSum(SB), NOSPLIT, $0-28
 	MOVQ         p+0(FP), AX
 	MOVQ         blocks+8(FP), CX
 	MOVSS        shift+16(FP), X0
@@ -4184,9 +4128,9 @@ DATA exp<>+344(SB)/4, $(1.0)
 DATA exp<>+348(SB)/4, $(1.0)
 GLOBL exp<>(SB), RODATA|NOPTR, $352
 
-// func avx2GEGLU(gate *float32, up *float32, blocks int)
+// func simdGEGLU(gate *float32, up *float32, blocks int)
 // Requires: AVX, AVX2, FMA3
-TEXT ·avx2GEGLU(SB), NOSPLIT, $0-24
+TEXT ·simdGEGLU(SB), NOSPLIT, $0-24
 	MOVQ  gate+0(FP), AX
 	MOVQ  up+8(FP), CX
 	MOVQ  blocks+16(FP), DX
@@ -4256,9 +4200,9 @@ DATA geglu<>+88(SB)/4, $(1.0)
 DATA geglu<>+92(SB)/4, $(1.0)
 GLOBL geglu<>(SB), RODATA|NOPTR, $96
 
-// func avx2Softcap(x *float32, blocks int, limit float32, factor float32)
+// func simdSoftcap(x *float32, blocks int, limit float32, factor float32)
 // Requires: AVX, AVX2, FMA3, SSE
-TEXT ·avx2Softcap(SB), NOSPLIT, $0-24
+TEXT ·simdSoftcap(SB), NOSPLIT, $0-24
 	MOVQ         x+0(FP), AX
 	MOVQ         blocks+8(FP), CX
 	MOVSS        limit+16(FP), X0
@@ -4316,9 +4260,9 @@ DATA sign<>+24(SB)/4, $(-0.0)
 DATA sign<>+28(SB)/4, $(-0.0)
 GLOBL sign<>(SB), RODATA|NOPTR, $32
 
-// func avx2SumSquares(x *float32, blocks int) float32
+// func simdSumSquares(x *float32, blocks int) float32
 // Requires: AVX, FMA3, SSE
-TEXT ·avx2SumSquares(SB), NOSPLIT, $0-20
+TEXT ·simdSumSquares(SB), NOSPLIT, $0-20
 	MOVQ   x+0(FP), AX
 	MOVQ   blocks+8(FP), CX
 	VXORPS Y0, Y0, Y0
@@ -4341,9 +4285,9 @@ block_done:
 	VZEROUPPER
 	RET
 
-// func avx2ScaleNorm(dst *float32, x *float32, scale float32, w *byte, blocks int)
+// func simdScaleNorm(dst *float32, x *float32, scale float32, w *byte, blocks int)
 // Requires: AVX, AVX2, SSE
-TEXT ·avx2ScaleNorm(SB), NOSPLIT, $0-40
+TEXT ·simdScaleNorm(SB), NOSPLIT, $0-40
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
 	MOVQ         blocks+32(FP), DX
@@ -4369,9 +4313,9 @@ block_done:
 	VZEROUPPER
 	RET
 
-// func avx2Scale(dst *float32, x *float32, scale float32, blocks int)
+// func simdScale(dst *float32, x *float32, scale float32, blocks int)
 // Requires: AVX, AVX2, SSE
-TEXT ·avx2Scale(SB), NOSPLIT, $0-32
+TEXT ·simdScale(SB), NOSPLIT, $0-32
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
 	MOVQ         blocks+24(FP), DX
@@ -4392,9 +4336,9 @@ block_done:
 	VZEROUPPER
 	RET
 
-// func avx2Combine(dst *float32, a float32, b float32, x *float32, blocks int)
+// func simdCombine(dst *float32, a float32, b float32, x *float32, blocks int)
 // Requires: AVX, AVX2, FMA3, SSE
-TEXT ·avx2Combine(SB), NOSPLIT, $0-32
+TEXT ·simdCombine(SB), NOSPLIT, $0-32
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+16(FP), CX
 	MOVQ         blocks+24(FP), DX
@@ -4418,9 +4362,9 @@ block_done:
 	VZEROUPPER
 	RET
 
-// func avx2Half(dst *byte, x *float32, blocks int)
+// func simdHalf(dst *byte, x *float32, blocks int)
 // Requires: AVX, F16C
-TEXT ·avx2Half(SB), NOSPLIT, $0-24
+TEXT ·simdHalf(SB), NOSPLIT, $0-24
 	MOVQ  dst+0(FP), AX
 	MOVQ  x+8(FP), CX
 	MOVQ  blocks+16(FP), DX
@@ -4439,9 +4383,9 @@ block_done:
 	VZEROUPPER
 	RET
 
-// func avx2Max(x *float32, blocks int) float32
+// func simdMax(x *float32, blocks int) float32
 // Requires: AVX, SSE
-TEXT ·avx2Max(SB), NOSPLIT, $0-20
+TEXT ·simdMax(SB), NOSPLIT, $0-20
 	MOVQ    x+0(FP), AX
 	MOVQ    blocks+8(FP), CX
 	VMOVUPS (AX), Y0

@@ -126,20 +126,21 @@ func gemvOutputs(label string, n, bits int, m []reg.VecVirtual, y, codes, scales
 	advance(y, 4*n)
 }
 
-// leftoverMask has ones in the lanes of groups that the last 8 do not share with whole blocks.
-func leftoverMask(groups reg.Register) Mem {
-	var lanes [16]Constant
-	for i := range lanes {
-		lanes[i] = U32(0)
-		if i >= 8 {
-			lanes[i] = U32(0xffffffff)
-		}
+// leftoverLanes turns the last 8 values of a row of groups so that those beyond whole blocks come first. What follows
+// them meets sums that are zero.
+func leftoverLanes(last reg.VecVirtual, groups reg.Register) {
+	var turns []Constant
+	for i := range 16 {
+		turns = append(turns, U32(uint32(i%8)))
 	}
 	address, over := GP64(), GP64()
-	LEAQ(table("leftover", 4, lanes[:]...), address)
+	LEAQ(table("leftover", 4, turns...), address)
 	MOVQ(groups, over)
+	NEGQ(over)
 	ANDQ(Imm(7), over)
-	return Mem{Base: address, Index: over, Scale: 4}
+	turn := YMM()
+	VMOVDQU(Mem{Base: address, Index: over, Scale: 4}, turn)
+	VPERMPS(last, turn, last)
 }
 
 // prepareScales adds biases times sums to total and writes the scales as float32 to scratch.
@@ -165,8 +166,8 @@ func prepareScales(label string, total reg.VecVirtual, scales, biases, x, groups
 	TESTQ(tail, tail)
 	JS(LabelRef(label + "_prepared"))
 	last := widenBF16(Mem{Base: biases, Index: tail, Scale: 2})
-	VANDPS(leftoverMask(groups), last, last)
-	VFMADD231PS(Mem{Base: sums, Index: tail, Scale: 4}, last, total)
+	leftoverLanes(last, groups)
+	VFMADD231PS(Mem{Base: at}, last, total) // at is behind the whole blocks
 	VMOVUPS(widenBF16(Mem{Base: scales, Index: tail, Scale: 2}), Mem{Base: scratch, Index: tail, Scale: 4})
 	Label(label + "_prepared")
 }
@@ -199,8 +200,8 @@ func groupDots(codes []reg.Register, x reg.Register, bits int, m []reg.VecVirtua
 
 // unpack: groups of a few outputs as float32, in the order and scale that the packed activations match.
 func unpack(bits int) {
-	kernel(fmt.Sprintf("avx2Unpack%d", bits), "func(dst *float32, codes *byte, stride, groups, outputs int)",
-		fmt.Sprintf("avx2Unpack%d widens groups of %d-bit codes of outputs, stride bytes apart, to dst, [outputs, panelGroups*64].", bits, bits))
+	kernel(fmt.Sprintf("simdUnpack%d", bits), "func(dst *float32, codes *byte, stride, groups, outputs int)",
+		fmt.Sprintf("simdUnpack%d widens groups of %d-bit codes of outputs, stride bytes apart, to dst, [outputs, panelGroups*64].", bits, bits))
 	dst, codes, stride := ptr("dst"), ptr("codes"), ptr("stride")
 	m := masks(bits)
 	times("output", ptr("outputs"), func() {
@@ -229,57 +230,6 @@ func unpack(bits int) {
 // panelBytes is one row of a panel of unpacked weights: 8 groups of 64, or 512 bf16 weights.
 const panelBytes = 8 * 64 * 4
 
-// biasDots: the biases' part of four outputs for count rows, as lanes.
-func biasDots() {
-	kernel("avx2BiasDots", "func(t, biases, sums *float32, ldx, blocks, tail, count int)",
-		"avx2BiasDots starts the sums t, [count, 4, 8], with biases, [4, blocks (+1), 8], times the group sums of each packed row.",
-		"ldx is in bytes; tail as in avx2Gemv4, its block comes last.")
-	t, biases, sums, ldx := ptr("t"), ptr("biases"), ptr("sums"), ptr("ldx")
-	blocks, tail, count := ptr("blocks"), ptr("tail"), ptr("count")
-	stride := GP64()
-	MOVQ(blocks, stride)
-	TESTQ(tail, tail)
-	JS(LabelRef("even"))
-	INCQ(stride)
-	Label("even")
-	SHLQ(Imm(5), stride)
-	times("row", count, func() {
-		var acc [4]reg.VecVirtual
-		for m := range acc {
-			acc[m] = zero()
-		}
-		b, at, n := GP64(), GP64(), GP64()
-		MOVQ(biases, b)
-		MOVQ(sums, at)
-		MOVQ(blocks, n)
-		block := func(from Mem) {
-			x, row := YMM(), GP64()
-			VMOVUPS(from, x)
-			MOVQ(b, row)
-			for m := range acc {
-				VFMADD231PS(Mem{Base: row}, x, acc[m])
-				ADDQ(stride, row)
-			}
-			advance(b, lane)
-		}
-		times("block", n, func() {
-			block(Mem{Base: at})
-			advance(at, lane)
-		})
-		TESTQ(tail, tail)
-		JS(LabelRef("store"))
-		block(Mem{Base: sums, Index: tail, Scale: 4})
-		Label("store")
-		for m := range acc {
-			VMOVUPS(acc[m], Mem{Base: t, Disp: lane * m})
-		}
-		advance(t, 4*lane)
-		ADDQ(ldx, sums)
-	})
-	VZEROUPPER()
-	RET()
-}
-
 // tileRows advances through count tiles of n rows of x and their sums t.
 func tileRows(n int, t, x, ldx, count reg.Register, body func(rows []reg.Register)) {
 	rows := make([]reg.Register, n)
@@ -301,7 +251,7 @@ func tileRows(n int, t, x, ldx, count reg.Register, body func(rows []reg.Registe
 }
 
 // tileStep multiplies eight weights of each of four outputs with eight activations of each row, disp bytes on.
-func tileStep(acc [][4]reg.VecVirtual, w reg.Register, rows []reg.Register, disp int, first bool) {
+func tileStep(acc [][4]reg.VecVirtual, w [4]Mem, rows []reg.Register, disp int, first bool) {
 	var x []reg.VecVirtual
 	for i := range acc {
 		v := YMM()
@@ -310,7 +260,7 @@ func tileStep(acc [][4]reg.VecVirtual, w reg.Register, rows []reg.Register, disp
 	}
 	for m := range 4 {
 		v := YMM()
-		VMOVUPS(Mem{Base: w, Disp: panelBytes*m + disp}, v)
+		VMOVUPS(w[m].Offset(disp), v)
 		for i := range acc {
 			if first {
 				VMULPS(x[i], v, acc[i][m])
@@ -333,8 +283,8 @@ func accumulators(n int) [][4]reg.VecVirtual {
 
 // affineTile: a panel of four outputs against tiles of n rows, in avx2Gemv's order of operations per element.
 func affineTile(n int) {
-	kernel(fmt.Sprintf("avx2AffineTile%d", n), "func(t, w, scales *float32, scaleStride int, x *float32, ldx, groups, count int)",
-		fmt.Sprintf("avx2AffineTile%d adds groups of a panel w, [4, panelGroups*64], scaled, to the sums t, [count*%d, 4, 8].", n, n),
+	kernel(fmt.Sprintf("simdAffineTile%d", n), "func(t, w, scales *float32, scaleStride int, x *float32, ldx, groups, count int)",
+		fmt.Sprintf("simdAffineTile%d adds groups of a panel w, [4, panelGroups*64], scaled, to the sums t, [count*%d, 4, 8].", n, n),
 		"Strides are in bytes.")
 	t, w, scales, scaleStride, x, ldx := ptr("t"), ptr("w"), ptr("scales"), ptr("scaleStride"), ptr("x"), ptr("ldx")
 	count := ptr("count")
@@ -346,7 +296,11 @@ func affineTile(n int) {
 		Label("group")
 		acc := accumulators(n)
 		for k := range 8 {
-			tileStep(acc, weights, rows, lane*k, k == 0)
+			panel := [4]Mem{}
+			for m := range panel {
+				panel[m] = Mem{Base: weights, Disp: panelBytes * m}
+			}
+			tileStep(acc, panel, rows, lane*k, k == 0)
 		}
 		at := GP64()
 		MOVQ(scale, at)
@@ -374,8 +328,8 @@ func affineTile(n int) {
 
 // finish: the lanes' sums of four outputs for count rows.
 func finish() {
-	kernel("avx2Finish", "func(y *float32, ldy int, t *float32, count int)",
-		"avx2Finish writes the four outputs of each row of sums t, [count, 4, 8]; ldy is in bytes.")
+	kernel("simdFinish", "func(y *float32, ldy int, t *float32, count int)",
+		"simdFinish writes the four outputs of each row of sums t, [count, 4, 8]; ldy is in bytes.")
 	y, ldy, t, count := ptr("y"), ptr("ldy"), ptr("t"), ptr("count")
 	times("row", count, func() {
 		var s [4]reg.VecVirtual

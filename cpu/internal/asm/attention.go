@@ -36,8 +36,8 @@ func storedBytes(half bool) int {
 
 // scores: nq queries against keys, four at a time and the rest one by one; per element eight lanes along the head.
 func scores(nq int, half bool) {
-	kernel(fmt.Sprintf("avx2Scores%d%s", nq, suffix(half)), "func(p *float32, ldp int, q *float32, dh int, kv *byte, stride, n int)",
-		fmt.Sprintf("avx2Scores%d%s writes the scores of %d queries, [%d, dh], with n keys to p; ldp and stride are in bytes.",
+	kernel(fmt.Sprintf("simdScores%d%s", nq, suffix(half)), "func(p *float32, ldp int, q *float32, dh int, kv *byte, stride, n int)",
+		fmt.Sprintf("simdScores%d%s writes the scores of %d queries, [%d, dh], with n keys to p; ldp and stride are in bytes.",
 			nq, suffix(half), nq, nq))
 	p, q, kv, stride := ptr("p"), ptr("q"), ptr("kv"), ptr("stride")
 	dh, ldp := ptr("dh"), ptr("ldp")
@@ -106,8 +106,8 @@ func scores(nq int, half bool) {
 // values: o += p*v for nq outputs, chunks of d registers each along the head, up to eight keys at a time so that their
 // rows are still in the first-level cache when the next chunk comes (rows a power of two apart share few of its sets).
 func values(nq, d int, half bool) {
-	kernel(fmt.Sprintf("avx2Values%dx%d%s", nq, d, suffix(half)), "func(o *float32, ldo, chunks int, p *float32, ldp int, kv *byte, stride, n int)",
-		fmt.Sprintf("avx2Values%dx%d%s adds n values, weighted by p, to chunks of %d elements of %d outputs; ldo, ldp and stride are in bytes.",
+	kernel(fmt.Sprintf("simdValues%dx%d%s", nq, d, suffix(half)), "func(o *float32, ldo, chunks int, p *float32, ldp int, kv *byte, stride, n int)",
+		fmt.Sprintf("simdValues%dx%d%s adds n values, weighted by p, to chunks of %d elements of %d outputs; ldo, ldp and stride are in bytes.",
 			nq, d, suffix(half), 8*d, nq))
 	p, kv, stride := ptr("p"), ptr("kv"), ptr("stride")
 	ldp, ldo, left := ptr("ldp"), ptr("ldo"), ptr("n")

@@ -8,14 +8,17 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// denseTile: a panel of four outputs of plain weights against tiles of n rows. The sums go on where they stopped.
+// denseTile: four outputs of plain weights against tiles of n rows. The sums go on where they stopped.
 func denseTile(n int) {
-	kernel(fmt.Sprintf("avx2DenseTile%d", n), "func(t, w, x *float32, ldx, steps, count int)",
-		fmt.Sprintf("avx2DenseTile%d adds steps of 8 weights of a panel w, [4, 512], to the sums t, [count*%d, 4, 8]; ldx is in bytes.", n, n))
-	t, w, x, ldx, count := ptr("t"), ptr("w"), ptr("x"), ptr("ldx"), ptr("count")
+	kernel(fmt.Sprintf("simdDenseTile%d", n), "func(t, w *float32, ldw int, x *float32, ldx, steps, count int)",
+		fmt.Sprintf("simdDenseTile%d adds steps of 8 weights of four outputs w, ldw bytes apart, to the sums t, [count*%d, 4, 8].", n, n),
+		"ldx is in bytes.")
+	t, w, ldw, x, ldx, count := ptr("t"), ptr("w"), ptr("ldw"), ptr("x"), ptr("ldx"), ptr("count")
 	tileRows(n, t, x, ldx, count, func(rows []reg.Register) {
-		weights, steps := GP64(), GP64()
+		weights, last, steps := GP64(), GP64(), GP64()
 		MOVQ(w, weights)
+		LEAQ(Mem{Base: w, Index: ldw, Scale: 2}, last)
+		ADDQ(ldw, last)
 		Load(Param("steps"), steps)
 		acc := accumulators(n)
 		for i := range acc {
@@ -24,8 +27,11 @@ func denseTile(n int) {
 			}
 		}
 		Label("step")
-		tileStep(acc, weights, rows, 0, false)
+		tileStep(acc, [4]Mem{
+			{Base: weights}, {Base: weights, Index: ldw, Scale: 1}, {Base: weights, Index: ldw, Scale: 2}, {Base: last},
+		}, rows, 0, false)
 		advance(weights, lane)
+		advance(last, lane)
 		for _, r := range rows {
 			advance(r, lane)
 		}
@@ -43,8 +49,8 @@ func denseTile(n int) {
 
 // widen: bfloat16 to float32.
 func widen() {
-	kernel("avx2Widen", "func(dst *float32, src *byte, blocks int)",
-		"avx2Widen widens blocks of 8 bfloat16.")
+	kernel("simdWiden", "func(dst *float32, src *byte, blocks int)",
+		"simdWiden widens blocks of 8 bfloat16.")
 	dst, src, blocks := ptr("dst"), ptr("src"), ptr("blocks")
 	times("block", blocks, func() {
 		VMOVUPS(widenBF16(Mem{Base: src}), Mem{Base: dst})

@@ -61,8 +61,8 @@ func returnFloat(x reg.VecVirtual) {
 }
 
 func expSum() {
-	kernel("avx2ExpSum", "func(p *float32, blocks int, shift float32) float32",
-		"avx2ExpSum replaces blocks of 8 elements by exp(p-shift) and returns their sum. What is below e^-87 becomes 0.")
+	kernel("simdExpSum", "func(p *float32, blocks int, shift float32) float32",
+		"simdExpSum replaces blocks of 8 elements by exp(p-shift) and returns their sum. What is below e^-87 becomes 0.")
 	p, blocks := ptr("p"), ptr("blocks")
 	e := newExp()
 	shift, sum := broadcast("shift"), zero()
@@ -82,8 +82,8 @@ func expSum() {
 
 // geglu: gelu(t) = t / (1 + exp(-2u)), u = sqrt(2/pi)*(t + 0.044715*t^3), the tanh form rewritten.
 func geglu() {
-	kernel("avx2GEGLU", "func(gate, up *float32, blocks int)",
-		"avx2GEGLU replaces blocks of 8 gates by gelu(gate)*up.")
+	kernel("simdGEGLU", "func(gate, up *float32, blocks int)",
+		"simdGEGLU replaces blocks of 8 gates by gelu(gate)*up.")
 	gate, up, blocks := ptr("gate"), ptr("up"), ptr("blocks")
 	e := newExp()
 	const root = 0.797884560802865355879892 // sqrt(2/pi)
@@ -110,8 +110,8 @@ func geglu() {
 
 // softcap: limit*tanh(|x|/limit) = limit*(1-e)/(1+e), e = exp(-2|x|/limit), with the sign of x.
 func softcap() {
-	kernel("avx2Softcap", "func(x *float32, blocks int, limit, factor float32)",
-		"avx2Softcap replaces blocks of 8 elements by limit*tanh(x/limit); factor is -2/limit.")
+	kernel("simdSoftcap", "func(x *float32, blocks int, limit, factor float32)",
+		"simdSoftcap replaces blocks of 8 elements by limit*tanh(x/limit); factor is -2/limit.")
 	x, blocks := ptr("x"), ptr("blocks")
 	e := newExp()
 	sign := broadcasts("sign", float32(math.Copysign(0, -1)))(0)
@@ -138,8 +138,8 @@ func softcap() {
 }
 
 func sumSquares() {
-	kernel("avx2SumSquares", "func(x *float32, blocks int) float32",
-		"avx2SumSquares returns the sum of the squares of blocks of 8 elements.")
+	kernel("simdSumSquares", "func(x *float32, blocks int) float32",
+		"simdSumSquares returns the sum of the squares of blocks of 8 elements.")
 	x, blocks := ptr("x"), ptr("blocks")
 	sum := zero()
 	times("block", blocks, func() {
@@ -152,10 +152,10 @@ func sumSquares() {
 }
 
 func scaleNorm(weighted bool) {
-	name, doc := "avx2Scale", "avx2Scale writes x*scale, blocks of 8."
+	name, doc := "simdScale", "simdScale writes x*scale, blocks of 8."
 	signature := "func(dst, x *float32, scale float32, blocks int)"
 	if weighted {
-		name, doc = "avx2ScaleNorm", "avx2ScaleNorm writes x*scale*w, blocks of 8; w is bfloat16."
+		name, doc = "simdScaleNorm", "simdScaleNorm writes x*scale*w, blocks of 8; w is bfloat16."
 		signature = "func(dst, x *float32, scale float32, w *byte, blocks int)"
 	}
 	kernel(name, signature,
@@ -182,8 +182,8 @@ func scaleNorm(weighted bool) {
 }
 
 func combine() {
-	kernel("avx2Combine", "func(dst *float32, a, b float32, x *float32, blocks int)",
-		"avx2Combine writes a*dst + b*x to dst, blocks of 8.")
+	kernel("simdCombine", "func(dst *float32, a, b float32, x *float32, blocks int)",
+		"simdCombine writes a*dst + b*x to dst, blocks of 8.")
 	dst, x, blocks := ptr("dst"), ptr("x"), ptr("blocks")
 	a, b := broadcast("a"), broadcast("b")
 	times("block", blocks, func() {
@@ -199,8 +199,8 @@ func combine() {
 }
 
 func half() {
-	kernel("avx2Half", "func(dst *byte, x *float32, blocks int)",
-		"avx2Half rounds blocks of 8 elements to FP16, ties to even.")
+	kernel("simdHalf", "func(dst *byte, x *float32, blocks int)",
+		"simdHalf rounds blocks of 8 elements to FP16, ties to even.")
 	dst, x, blocks := ptr("dst"), ptr("x"), ptr("blocks")
 	times("block", blocks, func() {
 		v := YMM()
@@ -214,8 +214,8 @@ func half() {
 }
 
 func maximum() {
-	kernel("avx2Max", "func(x *float32, blocks int) float32",
-		"avx2Max returns the largest of blocks of 8 elements, at least one block.")
+	kernel("simdMax", "func(x *float32, blocks int) float32",
+		"simdMax returns the largest of blocks of 8 elements, at least one block.")
 	x, blocks := ptr("x"), ptr("blocks")
 	m := YMM()
 	VMOVUPS(Mem{Base: x}, m)

@@ -181,24 +181,24 @@ func gemvInt16() {
 func prepareScalesInt16(total reg.VecVirtual, scales, biases, groups reg.Register) {
 	at, to, xs, n, sums := GP64(), ptr("scratch"), ptr("xscales"), ptr("blocks"), ptr("sums")
 	XORQ(at, at)
-	block := func(index reg.Register, mask bool) {
-		b := widenBF16(Mem{Base: biases, Index: index, Scale: 2})
-		if mask {
-			VANDPS(leftoverMask(groups), b, b)
+	bias := func(from reg.Register, turn bool) {
+		b := widenBF16(Mem{Base: biases, Index: from, Scale: 2})
+		if turn {
+			leftoverLanes(b, groups)
 		}
-		VFMADD231PS(Mem{Base: sums, Index: index, Scale: 4}, b, total)
-		s := widenBF16(Mem{Base: scales, Index: index, Scale: 2})
-		VMULPS(Mem{Base: xs, Index: index, Scale: 4}, s, s)
-		VMOVUPS(s, Mem{Base: to, Index: index, Scale: 4})
+		VFMADD231PS(Mem{Base: sums, Index: at, Scale: 4}, b, total)
+		s := widenBF16(Mem{Base: scales, Index: from, Scale: 2})
+		VMULPS(Mem{Base: xs, Index: from, Scale: 4}, s, s)
+		VMOVUPS(s, Mem{Base: to, Index: from, Scale: 4})
 	}
 	times("block", n, func() {
-		block(at, false)
+		bias(at, false)
 		advance(at, 8)
 	})
 	tail := ptr("tail")
 	TESTQ(tail, tail)
 	JS(LabelRef("prepared"))
-	block(tail, true)
+	bias(tail, true)
 	Label("prepared")
 }
 

@@ -17,7 +17,6 @@ func main() {
 	gemv(8)
 	unpack(4)
 	unpack(8)
-	biasDots()
 	for n := 1; n <= 3; n++ {
 		affineTile(n)
 		denseTile(n)

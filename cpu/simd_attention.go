@@ -1,4 +1,4 @@
-//go:build !noasm
+//go:build (amd64 || arm64) && !noasm
 
 package cpu
 
@@ -8,10 +8,10 @@ import "github.com/fieldfare/fieldfare/core"
 // cache at the widest head.
 const scoreKeys = 16
 
-func avx2Scores(a attentionCall) {
-	two, one := avx2Scores2Half, avx2Scores1Half
+func simdScores(a attentionCall) {
+	two, one := simdScores2Half, simdScores1Half
 	if a.typ == core.KVFloat32 {
-		two, one = avx2Scores2Float, avx2Scores1Float
+		two, one = simdScores2Float, simdScores1Float
 	}
 	for j := 0; j < a.n; j += scoreKeys {
 		n, kv := min(scoreKeys, a.n-j), &a.kv[j*a.stride]
@@ -25,7 +25,7 @@ func avx2Scores(a attentionCall) {
 	}
 }
 
-// valuesFunc is the shape of avx2Values*.
+// valuesFunc is the shape of simdValues*.
 type valuesFunc func(o *float32, ldo, chunks int, p *float32, ldp int, kv *byte, stride, n int)
 
 // A valuesTile is a kernel for nq outputs at once, in chunks of width registers.
@@ -35,23 +35,12 @@ type valuesTile struct {
 	float     valuesFunc
 }
 
-// valuesTiles are in order of preference: the most outputs that there are, then the widest chunk that is left.
-var valuesTiles = []valuesTile{
-	{4, 3, avx2Values4x3Half, avx2Values4x3Float},
-	{4, 2, avx2Values4x2Half, avx2Values4x2Float},
-	{4, 1, avx2Values4x1Half, avx2Values4x1Float},
-	{2, 4, avx2Values2x4Half, avx2Values2x4Float},
-	{2, 1, avx2Values2x1Half, avx2Values2x1Float},
-	{1, 4, avx2Values1x4Half, avx2Values1x4Float},
-	{1, 1, avx2Values1x1Half, avx2Values1x1Float},
-}
-
-func avx2Values(a attentionCall) {
+func simdValues(a attentionCall) {
 	if a.n == 0 {
 		return
 	}
 	for h := 0; h < a.nq; {
-		nq := 4
+		nq := maxValuesQueries
 		for nq > a.nq-h {
 			nq /= 2
 		}
