@@ -1,12 +1,10 @@
 package install
 
 import (
-	"cmp"
 	"context"
 	"encoding/hex"
 	"fmt"
 	"io"
-	"slices"
 )
 
 // copyRanges fetches every range that the checkpoint does not list.
@@ -109,45 +107,6 @@ func (e *engine) fetch(ctx context.Context, r *Range, buf []byte) error {
 	return nil
 }
 
-// scatter writes the bytes of a range, as they come in source order, to where they belong.
-type scatter struct {
-	e       *engine
-	parts   []Part   // by source offset
-	cursors []cursor // of parts
-	at      int64    // bytes of the range already seen
-}
-
-func newScatter(e *engine, r *Range) *scatter {
-	s := &scatter{e: e, parts: slices.Clone(r.Parts)}
-	slices.SortFunc(s.parts, func(a, b Part) int { return cmp.Compare(a.From, b.From) })
-	s.cursors = make([]cursor, len(s.parts))
-	for i, p := range s.parts {
-		s.cursors[i] = e.blocks.at(p.File, p.To)
-	}
-	return s
-}
-
-func (s *scatter) write(data []byte) error {
-	end := s.at + int64(len(data))
-	for i := range s.parts {
-		p := &s.parts[i]
-		if p.From >= end {
-			break
-		}
-		lo, hi := max(s.at, p.From), min(end, p.From+p.Size)
-		if lo >= hi {
-			continue
-		}
-		piece := data[lo-s.at : hi-s.at]
-		if _, err := s.e.files[p.File].WriteAt(piece, p.To+lo-p.From); err != nil {
-			return fmt.Errorf("write %d bytes to %s: %w", len(piece), s.e.art.Plan.Files[p.File].Path, err)
-		}
-		s.cursors[i].take(piece, keep)
-	}
-	s.at = end
-	return nil
-}
-
 // syncTouched makes every file durable that the range has written to.
 func (e *engine) syncTouched(r *Range) error {
 	for _, file := range r.touched() {
@@ -204,44 +163,4 @@ func expect(b *block, crc uint32) error {
 		return nil
 	}
 	return fmt.Errorf("%w: bytes %d to %d are not the bytes that were written", ErrDamaged, b.to, b.to+b.size)
-}
-
-// revalidate digests every range that the checkpoint lists and forgets those that do not match. A range that the plan
-// does not know, or knows with other sizes, wraps ErrStateCorrupt.
-func (e *engine) revalidate(ctx context.Context) error {
-	byID := map[string]*Range{}
-	for i := range e.art.Plan.Ranges {
-		byID[e.art.Plan.Ranges[i].ID] = &e.art.Plan.Ranges[i]
-	}
-	var total int64
-	for _, c := range e.saved.Completed {
-		r := byID[c.ID]
-		if r == nil || r.Size != c.SourceBytes || r.kept() != c.DestinationBytes {
-			return fmt.Errorf("%w: checkpoint lists %s with %d source bytes, the plan does not", ErrStateCorrupt, c.ID, c.SourceBytes)
-		}
-		total += c.DestinationBytes
-	}
-	e.meter.phase(PhaseCheck, "", total, 0)
-	whole := make([]bool, len(e.saved.Completed))
-	err := e.each(ctx, len(whole), func(ctx context.Context, i int, buf []byte) error {
-		c := e.saved.Completed[i]
-		digest, err := e.digest(ctx, byID[c.ID], buf, func(b *block, crc uint32) error {
-			keep(b, crc)
-			return nil
-		})
-		whole[i] = digest == c.Digest
-		e.meter.add(c.DestinationBytes)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	var kept []completedRange
-	for i, c := range e.saved.Completed {
-		if whole[i] {
-			kept = append(kept, c)
-		}
-	}
-	e.saved.Completed = kept
-	return nil
 }

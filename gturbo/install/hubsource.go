@@ -2,54 +2,15 @@ package install
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/url"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 )
-
-// DefaultEndpoint is the public hub.
-const DefaultEndpoint = "https://huggingface.co"
-
-const (
-	defaultAttempts = 8
-	defaultIdle     = 60 * time.Second
-)
-
-// HubOptions say which repository to read and how. They are copied in and never change.
-type HubOptions struct {
-	Endpoint string // base address of the hub or of a mirror; default [DefaultEndpoint]
-	RepoID   string // owner/name; default the pinned checkpoint
-	Revision string // branch, tag or commit; default the pinned commit when RepoID is the default, else "main"
-	// Token is sent to the endpoint's own host and to no other. Empty: none.
-	Token string
-	// Proxy chooses a proxy per request as http.Transport.Proxy does; nil: none.
-	Proxy func(*http.Request) (*url.URL, error)
-	// Attempts bounds how often one request is tried without progress; default 8, about a minute of waiting.
-	Attempts int
-	// Idle is how long a connection may bring nothing; default 60 s.
-	Idle time.Duration
-	// Notify is told about every failure that is going to be retried; may be nil. Called from several goroutines.
-	Notify func(Retry)
-
-	backoff backoff // of tests; the zero value is the default
-}
-
-// Retry describes a request that failed and will be made again.
-type Retry struct {
-	File    string
-	Attempt int // that failed, counting from 1 since the last progress
-	Of      int
-	Wait    time.Duration
-	Err     error
-}
 
 // HubStats counts what a source has done.
 type HubStats struct {
@@ -111,30 +72,6 @@ func NewHubSource(o HubOptions) (*HubSource, error) {
 		return nil, fmt.Errorf("%w: %w", ErrOptions, err)
 	}
 	return &HubSource{opts: o, base: base, client: newClient(&o), files: map[string]*hubFile{}}, nil
-}
-
-func (o *HubOptions) validate(base *url.URL) error {
-	var errs []error
-	if base.Scheme != "https" && base.Scheme != "http" || base.Host == "" || base.User != nil || base.RawQuery != "" {
-		errs = append(errs, fmt.Errorf("endpoint %q is not a plain http or https address", base.Redacted()))
-	}
-	owner, name, ok := strings.Cut(o.RepoID, "/")
-	if !ok || !validFileName(owner) || !validFileName(name) {
-		errs = append(errs, fmt.Errorf("repository %q is not owner/name", o.RepoID))
-	}
-	for part := range strings.SplitSeq(o.Revision, "/") {
-		if !validFileName(part) {
-			errs = append(errs, fmt.Errorf("revision %q is not a branch, tag or commit", o.Revision))
-			break
-		}
-	}
-	if strings.ContainsAny(o.Token, "\r\n") {
-		errs = append(errs, errors.New("the token holds a line break"))
-	}
-	if o.Attempts < 0 || o.Idle < 0 {
-		errs = append(errs, fmt.Errorf("%d attempts, %v idle", o.Attempts, o.Idle))
-	}
-	return errors.Join(errs...)
 }
 
 // newClient speaks HTTP/1.1 on purpose: ranges in flight get a connection and a TCP window each, which one multiplexed
@@ -285,66 +222,4 @@ func (s *HubSource) pause(ctx context.Context, name string, attempt int, failure
 	s.retries.Add(1)
 	s.opts.Notify(Retry{File: name, Attempt: attempt, Of: s.opts.Attempts, Wait: wait, Err: failure})
 	return s.opts.backoff.sleep(ctx, wait)
-}
-
-// backoff computes how long to wait between attempts.
-type backoff struct {
-	base, limit time.Duration
-	jitter      func() time.Duration
-	sleep       func(ctx context.Context, d time.Duration) error
-	now         func() time.Time
-}
-
-const (
-	maxJitter     = 250 * time.Millisecond
-	maxRetryAfter = time.Hour
-)
-
-func (b backoff) withDefaults() backoff {
-	if b.base == 0 {
-		b.base, b.limit = time.Second, 16*time.Second
-	}
-	if b.jitter == nil {
-		b.jitter = func() time.Duration { return rand.N(maxJitter) }
-	}
-	if b.sleep == nil {
-		b.sleep = sleep
-	}
-	if b.now == nil {
-		b.now = time.Now
-	}
-	return b
-}
-
-// delay returns how long to wait after attempt number attempt has failed. A server that asks for longer is obeyed up
-// to an hour; beyond that the error wraps ErrRetryDelay.
-func (b backoff) delay(attempt int, failure error) (time.Duration, error) {
-	wait := b.limit
-	if doubled := b.base << (attempt - 1); attempt < 32 && doubled < b.limit {
-		wait = doubled
-	}
-	wait += b.jitter()
-	var refusal *HTTPError
-	if !errors.As(failure, &refusal) || refusal.RetryAfter == "" {
-		return wait, nil
-	}
-	asked, err := parseRetryAfter(refusal.RetryAfter, b.now())
-	if err != nil {
-		return 0, err
-	}
-	if asked > maxRetryAfter {
-		return 0, fmt.Errorf("%w: %v after %w", ErrRetryDelay, asked, failure)
-	}
-	return max(wait, asked), nil
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }
