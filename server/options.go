@@ -3,10 +3,10 @@ package server
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"math/rand/v2"
 	"net"
+	"net/http"
 	"net/url"
 	"strings"
 	"time"
@@ -57,8 +57,8 @@ type Options struct {
 	// its body, to take a piece of the answer, and between requests. Defaults: 10 s, 60 s, 30 s, 2 min.
 	HeaderTimeout, BodyTimeout, WriteTimeout, IdleTimeout time.Duration
 
-	// Page, unless nil, is served at /.
-	Page fs.FS
+	// Page, unless nil, is asked for what no route takes, and reports whether it answered.
+	Page func(http.ResponseWriter, *http.Request) bool
 	// Log takes one record per request. Default: discarded.
 	Log *slog.Logger
 

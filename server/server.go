@@ -79,7 +79,7 @@ func (s *Server) routes() {
 	e.GET("/readyz", s.readyz)
 	e.GET("/metrics", s.metrics.serve)
 	if s.opts.Page != nil {
-		e.GET("/*", s.page())
+		e.GET("/*", s.page)
 	}
 }
 

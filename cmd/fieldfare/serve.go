@@ -15,6 +15,7 @@ import (
 
 	"github.com/fieldfare/fieldfare/core"
 	"github.com/fieldfare/fieldfare/server"
+	"github.com/fieldfare/fieldfare/server/page"
 )
 
 type serveFlags struct {
@@ -31,8 +32,10 @@ func (a *app) serveCommand() *cobra.Command {
 	var f serveFlags
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Serve an OpenAI-compatible API",
+		Short: "Serve an OpenAI-compatible API and a chat page",
 		Long: `serve answers the OpenAI API on this machine: point a client's base URL at http://127.0.0.1:8080/v1.
+
+Its chat page is at http://127.0.0.1:8080.
 
 It listens on loopback only. Another --address needs an API key. Web pages of other origins are refused unless
 --allowed-origin names them. Ctrl-C lets running answers end, a second one does not.`,
@@ -111,6 +114,7 @@ func (f *serveFlags) complete(a *app) error {
 			return misuse("%s holds no key", f.keyFile)
 		}
 	}
+	o.Page = page.Serve
 	o.Sampling = core.DefaultSampling()
 	o.KeepAlive = server.KeepAlive(f.keepAlive)
 	o.ConversationBytes = f.cacheMiB << 20

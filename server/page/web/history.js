@@ -1,0 +1,167 @@
+// The list of conversations.
+
+import { byId, button, el, show } from "./dom.js";
+import { day } from "./format.js";
+import { icon } from "./icons.js";
+import { download, exported } from "./transfer.js";
+import { toast } from "./toast.js";
+
+const narrow = matchMedia("(max-width: 800px)");
+
+export class History {
+  constructor(app) {
+    this.app = app;
+    this.element = byId("history");
+    this.list = byId("conversations");
+    byId("new").append(icon("plus"), el("span", { text: "New conversation" }));
+    byId("history-open").append(icon("menu"));
+    byId("history-close").append(icon("left"));
+    byId("new").addEventListener("click", () => {
+      app.fresh();
+      this.leave();
+    });
+    byId("search").addEventListener("input", () => this.refresh());
+    byId("history-open").addEventListener("click", () => this.open());
+    byId("history-close").addEventListener("click", () => this.close());
+    byId("scrim").addEventListener("click", () => this.close());
+    narrow.addEventListener("change", () => this.arrange());
+    this.arrange();
+  }
+
+  arrange() {
+    this.visible(!narrow.matches && localStorage.getItem("fieldfare.list") !== "closed");
+  }
+
+  visible(open) {
+    show(this.element, open);
+    show(byId("history-open"), !open);
+    show(byId("scrim"), open && narrow.matches);
+    document.querySelector("main").inert = open && narrow.matches;
+  }
+
+  open() {
+    this.visible(true);
+    if (!narrow.matches) localStorage.setItem("fieldfare.list", "open");
+    (narrow.matches ? byId("history-close") : byId("search")).focus();
+  }
+
+  close() {
+    this.visible(false);
+    if (!narrow.matches) localStorage.setItem("fieldfare.list", "closed");
+    byId("history-open").focus();
+  }
+
+  // leave closes the list where it covers the conversation.
+  leave() {
+    if (narrow.matches) this.visible(false);
+  }
+
+  get covers() {
+    return narrow.matches && !this.element.hidden;
+  }
+
+  async refresh() {
+    const turn = (this.turn = {});
+    const words = byId("search").value.trim().toLowerCase();
+    const headings = await this.find(words);
+    if (turn !== this.turn) return; // something newer is on its way
+    const groups = Map.groupBy ? Map.groupBy(headings, (h) => day(h.updated)) : group(headings);
+    const parts = [...groups].map(([name, list]) =>
+      el("section", {}, el("h2", { text: name }), el("ul", {}, list.map((heading) => this.entry(heading)))));
+    if (parts.length === 0) parts.push(el("p", { class: "hint", text: words ? "Nothing was found." : "Conversations will stand here." }));
+    const focused = document.activeElement?.closest("#conversations li")?.dataset.id;
+    this.list.replaceChildren(...parts);
+    if (focused) this.list.querySelector(`[data-id="${focused}"] a`)?.focus();
+  }
+
+  // find returns the headings of conversations whose title or text holds words.
+  async find(words) {
+    const headings = await this.app.store.headings();
+    if (!words) return headings;
+    const holds = (text) => text?.toLowerCase().includes(words);
+    const all = await this.app.store.all("conversations");
+    const found = new Set(all.filter((c) => holds(c.title) || c.nodes.some((node) => holds(node.text))).map((c) => c.id));
+    return headings.filter((heading) => found.has(heading.id));
+  }
+
+  entry({ id, title }) {
+    const name = title || "Untitled";
+    const current = id === this.app.conversation.id;
+    return el("li", { data: { id }, class: this.app.runs.has(id) ? "running" : null },
+      el("a", { href: `#${id}`, title: name, aria: current ? { current: "page" } : {}, text: name, on: { click: () => this.leave() } }),
+      button(`More for ${name}`, icon("more"), ({ currentTarget }) => this.menu(currentTarget, id, name), { aria: { label: `More for ${name}`, haspopup: "menu" } }));
+  }
+
+  // menu opens the actions on one conversation beside its button.
+  menu(opener, id, name) {
+    const act = (label, run, danger) => el("button", {
+      type: "button", role: "menuitem", class: danger ? "danger" : null, text: label,
+      on: { click: () => { menu.remove(); run(); } },
+    });
+    const menu = el("div", { class: "menu", role: "menu", popover: "auto", aria: { label: `Actions for ${name}` } },
+      act("Rename", () => this.rename(id, name)),
+      act("Export", async () => download("conversation.json", await exported(this.app.store, [id]))),
+      act("Delete", () => this.remove(id), true));
+    menu.addEventListener("toggle", ({ newState }) => {
+      if (newState === "closed") menu.remove();
+    });
+    menu.addEventListener("keydown", (event) => walk(event, [...menu.children]));
+    opener.after(menu);
+    menu.showPopover();
+    const place = opener.getBoundingClientRect();
+    menu.style.left = `${Math.max(8, Math.min(place.left, innerWidth - menu.offsetWidth - 8))}px`;
+    menu.style.top = `${Math.min(place.bottom + 4, innerHeight - menu.offsetHeight - 8)}px`;
+    menu.firstChild.focus();
+  }
+
+  rename(id, name) {
+    const link = this.list.querySelector(`[data-id="${id}"] a`);
+    const field = el("input", { type: "text", class: "rename", value: name, maxlength: "120", aria: { label: "New name" } });
+    let settled = false;
+    const settle = async (save) => {
+      if (settled) return;
+      settled = true;
+      if (save && field.value.trim()) await this.app.rename(id, field.value.trim());
+      await this.refresh();
+      this.list.querySelector(`[data-id="${id}"] a`)?.focus();
+    };
+    field.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" && event.key !== "Escape") return;
+      event.preventDefault();
+      event.stopPropagation();
+      settle(event.key === "Enter");
+    });
+    field.addEventListener("blur", () => settle(true));
+    link.replaceWith(field);
+    field.select();
+  }
+
+  // remove deletes at once and offers to bring the conversation back.
+  async remove(id) {
+    const entries = [...this.list.querySelectorAll("li")];
+    const at = entries.findIndex((entry) => entry.dataset.id === id);
+    const next = (entries[at + 1] ?? entries[at - 1])?.dataset.id;
+    const restore = await this.app.remove(id);
+    await this.refresh();
+    (this.list.querySelector(`[data-id="${next}"] a`) ?? byId("new")).focus();
+    toast("The conversation was deleted.", { label: "Undo", run: async () => { await restore(); await this.refresh(); } });
+  }
+}
+
+function group(headings) {
+  const groups = new Map();
+  for (const heading of headings) {
+    const name = day(heading.updated);
+    groups.set(name, [...(groups.get(name) ?? []), heading]);
+  }
+  return groups;
+}
+
+// walk moves focus through the entries of a menu by arrow keys.
+function walk(event, entries) {
+  const steps = { ArrowDown: 1, ArrowUp: -1 };
+  if (!(event.key in steps)) return;
+  event.preventDefault();
+  const at = entries.indexOf(document.activeElement);
+  entries[(at + steps[event.key] + entries.length) % entries.length].focus();
+}

@@ -1,0 +1,158 @@
+// The settings: those of a conversation go into its requests, those of the browser stay here.
+
+import { key, setKey } from "./api.js";
+import { byId, el, say } from "./dom.js";
+import { icon } from "./icons.js";
+import { defaults, parseTools, sampling } from "./request.js";
+import { download, exported, imported } from "./transfer.js";
+import { toast } from "./toast.js";
+
+const stored = "fieldfare.defaults";
+
+// initial returns the settings of new conversations. What is stored may be older than this page.
+export function initial() {
+  const settings = { ...defaults };
+  try {
+    const kept = JSON.parse(localStorage.getItem(stored)) ?? {};
+    for (const name of Object.keys(defaults)) if (name in kept) settings[name] = kept[name];
+  } catch {
+    localStorage.removeItem(stored);
+  }
+  return settings;
+}
+
+export class Settings {
+  constructor(app) {
+    this.app = app;
+    this.dialog = byId("settings");
+    this.fields = this.dialog.querySelector("form").elements;
+    for (const closer of document.querySelectorAll('dialog button[value="close"]')) closer.append(icon("close"));
+    byId("settings-open").append(icon("settings"));
+    byId("settings-open").addEventListener("click", () => this.open());
+    this.dialog.addEventListener("input", ({ target }) => this.changed(target));
+    this.dialog.addEventListener("close", () => app.set(this.read()));
+    this.dialog.addEventListener("click", ({ target }) => {
+      if (target === this.dialog) this.dialog.close(); // beside it
+    });
+    byId("settings-default").addEventListener("click", () => this.keep());
+    byId("settings-reset").addEventListener("click", () => {
+      this.fill({ ...defaults });
+      app.set(this.read());
+    });
+    this.history();
+  }
+
+  open() {
+    this.fill(this.app.conversation.settings);
+    this.fields.namedItem("enter").value = localStorage.getItem("fieldfare.enter") ?? "send";
+    this.fields.namedItem("key").value = key();
+    this.fields.namedItem("keep").checked = localStorage.getItem("fieldfare.key") !== null;
+    this.dialog.showModal();
+  }
+
+  fill(settings) {
+    const { fields } = this;
+    const tokens = this.app.machine.model?.image_limits?.detail_soft_tokens ?? {};
+    fields.namedItem("detail").replaceChildren(...["auto", "low", "high"].map((value) => {
+      const budget = tokens[value] ? `, at most ${tokens[value]} tokens` : ", as the model was trained";
+      return el("option", { value, text: value + budget });
+    }));
+    for (const name of ["system", "detail", "tools"]) fields.namedItem(name).value = settings[name];
+    fields.namedItem("thinking").checked = settings.thinking;
+    for (const name of sampling) fields.namedItem(name).value = settings[name] ?? "";
+    this.check();
+  }
+
+  // read returns the settings as entered. What the browser finds no number, or functions that are none, is left out.
+  read() {
+    const { fields } = this;
+    const settings = { system: fields.namedItem("system").value, thinking: fields.namedItem("thinking").checked, detail: fields.namedItem("detail").value };
+    for (const name of sampling) {
+      const field = fields.namedItem(name);
+      if (field.validity.valid) settings[name] = field.value === "" ? null : field.valueAsNumber;
+    }
+    if (this.check()) settings.tools = fields.namedItem("tools").value;
+    return settings;
+  }
+
+  // check says what is wrong with the functions.
+  check() {
+    let problem = "";
+    try {
+      parseTools(this.fields.namedItem("tools").value);
+    } catch (error) {
+      problem = error.message;
+    }
+    say(byId("tools-problem"), problem);
+    return problem === "";
+  }
+
+  changed({ name }) {
+    if (name === "enter") localStorage.setItem("fieldfare.enter", this.fields.namedItem("enter").value);
+    if (name === "tools") this.check();
+    if (name === "key" || name === "keep") {
+      setKey(this.fields.namedItem("key").value.trim(), this.fields.namedItem("keep").checked);
+      this.app.machine.refresh();
+    }
+  }
+
+  keep() {
+    const settings = { ...this.app.conversation.settings, ...this.read() };
+    localStorage.setItem(stored, JSON.stringify(settings));
+    toast("New conversations begin with these settings.");
+  }
+
+  // history has the buttons about all conversations.
+  history() {
+    const { app } = this;
+    byId("export").addEventListener("click", async () => {
+      const ids = (await app.store.headings()).map((heading) => heading.id);
+      download("fieldfare-conversations.json", await exported(app.store, ids));
+    });
+    byId("import").addEventListener("click", () => byId("import-file").click());
+    byId("import-file").addEventListener("change", async ({ target }) => {
+      const [file] = target.files;
+      target.value = "";
+      try {
+        const n = await imported(app.store, await file.text());
+        toast(n === 1 ? "One conversation was imported." : `${n} conversations were imported.`);
+      } catch (error) {
+        toast(`Nothing was imported. ${error.message}`);
+      }
+      app.history.refresh();
+    });
+    byId("clear").addEventListener("click", () => this.clear());
+  }
+
+  async clear() {
+    if (!(await confirm("Delete all conversations?", "They cannot be brought back unless they were exported."))) return;
+    for (const { id } of await this.app.store.headings()) await this.app.remove(id);
+    this.app.history.refresh();
+    toast("All conversations were deleted.");
+  }
+}
+
+// confirm asks before something that cannot be undone.
+export function confirm(title, text) {
+  const dialog = byId("confirm");
+  byId("confirm-title").textContent = title;
+  byId("confirm-text").textContent = text;
+  dialog.returnValue = "no";
+  dialog.showModal();
+  return new Promise((resolve) => dialog.addEventListener("close", () => resolve(dialog.returnValue === "yes"), { once: true }));
+}
+
+// askKey asks for the API key until the dialog is closed with one.
+export function askKey(app, problem = "") {
+  const dialog = byId("key");
+  const fields = dialog.querySelector("form").elements;
+  say(byId("key-problem"), problem);
+  if (dialog.open) return;
+  dialog.showModal();
+  dialog.addEventListener("close", () => {
+    if (dialog.returnValue !== "use") return;
+    setKey(fields.namedItem("key").value.trim(), fields.namedItem("keep").checked);
+    fields.namedItem("key").value = "";
+    app.machine.refresh();
+  }, { once: true });
+}
