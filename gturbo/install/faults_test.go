@@ -98,10 +98,21 @@ func (r *rig) calls(t *testing.T) []string {
 // "go test ./gturbo/install -run Every -thorough".
 var thorough = flag.Bool("thorough", false, "try every fault at every file-system call")
 
+// every returns how far apart the calls are that a test tries: 1 with -thorough, further with -short.
+func every(usual int) int {
+	switch {
+	case *thorough:
+		return 1
+	case testing.Short():
+		return 7 * usual
+	}
+	return usual
+}
+
 func TestEveryFailedCallIsSurvived(t *testing.T) {
 	r := newRig(t)
 	calls := r.calls(t)
-	for n := 1; n <= len(calls); n++ {
+	for n := 1; n <= len(calls); n += every(1) {
 		for i, kind := range []error{syscall.EIO, errPartial} {
 			if i == 1 && !strings.HasPrefix(calls[n-1], "write") || i == 0 && n%2 == 0 && !*thorough {
 				continue
@@ -132,7 +143,7 @@ func TestEveryFailedCallIsSurvived(t *testing.T) {
 func TestEveryPowerCutIsSurvived(t *testing.T) {
 	r := newRig(t)
 	calls := len(r.calls(t))
-	for n := 1; n <= calls; n++ {
+	for n := 1; n <= calls; n += every(1) {
 		for luck := range 4 {
 			if luck != n%4 && !*thorough {
 				continue
@@ -205,7 +216,7 @@ func TestPowerCutsOnResume(t *testing.T) {
 func TestLyingSync(t *testing.T) {
 	r := newRig(t)
 	calls := len(r.calls(t))
-	for n := 5; n <= calls; n += 9 {
+	for n := 5; n <= calls; n += every(9) {
 		f := newMemFS()
 		rng := rand.New(rand.NewPCG(uint64(n), 7))
 		f.before = func(call int, op, _ string) error {
@@ -335,11 +346,7 @@ func TestOverwriteKeepsTheOldInstallUntilTheNewOneIsComplete(t *testing.T) {
 		base = base.afterCut(nil)
 		old := base.files(t, memOutput)
 		calls := 0
-		step := 11
-		if *thorough {
-			step = 1
-		}
-		for n := 1; n == 1 || n <= calls; n += step {
+		for n := 1; n == 1 || n <= calls; n += every(11) {
 			f := base.afterCut(nil)
 			f.noExchange = noExchange
 			f.before = func(call int, _, _ string) error {
@@ -490,6 +497,24 @@ func TestStatesAreAdmittedOrRefusedByName(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestAFileSystemThatCannotHoldAFileIsRefusedWithNumbers(t *testing.T) {
+	r := newRig(t)
+	f := newMemFS()
+	f.before = func(_ int, op, name string) error {
+		if op == "truncate" && strings.Contains(name, "layer_01") {
+			return syscall.EFBIG
+		}
+		return nil
+	}
+	_, err := Install(t.Context(), r.options(f))
+	if !errors.Is(err, syscall.EFBIG) || !strings.Contains(err.Error(), "reserve 49152 bytes for packed_experts/layer_01.bin") {
+		t.Errorf("got %v", err)
+	}
+	if left := f.files(t, "/m"); len(left) != 1 {
+		t.Errorf("left behind: %v", left)
 	}
 }
 

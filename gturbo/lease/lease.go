@@ -116,6 +116,24 @@ func Shared(ctx context.Context, path string, wait time.Duration) (*Lease, error
 	}
 }
 
+// useWait is how long Use waits for an installer or a repair to finish.
+const useWait = 5 * time.Second
+
+// Use takes a shared lease on the install at dir for as long as a model runs from it, so that nothing replaces or
+// repairs its files meanwhile. Where this user may not create the lock file, nothing is locked: whoever may change
+// such an install is not kept out, but the model runs. Errors wrap ErrBusy or ErrUnsafe where they apply.
+func Use(ctx context.Context, dir string) (*Lease, error) {
+	path, err := UsePath(dir)
+	if err != nil {
+		return nil, err
+	}
+	l, err := Shared(ctx, path, useWait)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return &Lease{}, nil
+	}
+	return l, err
+}
+
 // lockAndCheck locks f and makes sure that path still names it: a file that was replaced between open and lock would
 // exclude nobody.
 func lockAndCheck(f *os.File, path string, exclusive bool) error {

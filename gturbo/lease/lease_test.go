@@ -181,6 +181,38 @@ func TestReadersDoWithAnUnwritableLockFile(t *testing.T) {
 	mustShared(t, path).Close()
 }
 
+func TestUseKeepsAnInstallFromBeingChanged(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "m.gturbo")
+	held, err := Use(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, err := UsePath(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Exclusive(path, "repair"); !errors.Is(err, ErrBusy) {
+		t.Errorf("a repair beside a model: %v", err)
+	}
+	held.Close()
+	mustExclusive(t, path, "repair").Close()
+}
+
+func TestUseDoesWithoutALockItMayNotCreate(t *testing.T) {
+	if os.Geteuid() == 0 || runtime.GOOS == "windows" {
+		t.Skip("nothing is unwritable for root, and mode bits mean little on Windows")
+	}
+	parent := t.TempDir()
+	if err := os.Chmod(parent, 0o500); err != nil {
+		t.Fatal(err)
+	}
+	held, err := Use(t.Context(), filepath.Join(parent, "m.gturbo"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	held.Close()
+}
+
 func TestAliasesOfAParentMeetAtOneLock(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("creating symlinks needs a privilege on Windows")
