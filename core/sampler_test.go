@@ -90,7 +90,11 @@ func randomLogits(rng *rand.Rand, n int, spread float64) []float32 {
 func TestSamplerFollowsTheRules(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	pick := func(v ...float64) float64 { return v[rng.IntN(len(v))] }
-	for n := range 3000 {
+	runs := 3000
+	if testing.Short() {
+		runs = 500
+	}
+	for n := range runs {
 		vocab := []int{1, 2, 65, 700, 3000}[rng.IntN(5)]
 		o := core.Sampling{
 			Temperature: pick(0, 0.2, 1, 1, 3), TopK: min(vocab, int(pick(0, 1, 2, 64, 300))),
@@ -275,7 +279,7 @@ func TestSamplingValidateNamesEveryProblem(t *testing.T) {
 
 func TestSamplingAllocatesNothingPerToken(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
-	x := randomLogits(rng, 5000, 3)
+	x := randomLogits(rng, 2000, 3)
 	for _, o := range []core.Sampling{
 		{}, core.DefaultSampling(), {Temperature: 1}, {Temperature: 1, TopP: 0.99},
 		{Temperature: 0.7, TopK: 40, MinP: 0.05, RepetitionPenalty: 1.2, FrequencyPenalty: 0.1},
