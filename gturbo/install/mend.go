@@ -71,10 +71,6 @@ func (r *repair) replace(d gturbo.Damage, data []byte) error {
 	return writeDurably(r.fs, name, data, 0o644)
 }
 
-func (r *repair) path(file string) string {
-	return filepath.Join(r.paths.final, filepath.FromSlash(file))
-}
-
 // makeWay creates the directory of a file, and removes what is no regular file from its name.
 func (r *repair) makeWay(name string) error {
 	dir := filepath.Dir(name)

@@ -5,7 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/fieldfare/fieldfare/gturbo"
@@ -21,7 +22,7 @@ type RepairOptions struct {
 // RepairReport says what a repair found and did.
 type RepairReport struct {
 	Damages      []gturbo.Damage // what was wrong, as narrow as it could be told
-	Rebuilt      []string        // documents that were made anew: manifest, layout, receipt
+	Rebuilt      []string        // documents that were made anew
 	FetchedBytes int64           // payload read from the source
 }
 
@@ -33,6 +34,15 @@ type RepairReport struct {
 // install must not be in use (ErrBusy). A source with another index wraps ErrStateIncompatible; damage that the source
 // cannot mend, because the install was not made by these rules, wraps ErrDamaged.
 func Repair(ctx context.Context, o RepairOptions) (*RepairReport, error) {
+	return repairInstall(ctx, o, func(p *paths) (repairKind, error) { return textKind(p), nil })
+}
+
+// RepairPack is [Repair] for the image pack at o.Path of the text install textModel.
+func RepairPack(ctx context.Context, o RepairOptions, textModel string) (*RepairReport, error) {
+	return repairInstall(ctx, o, func(p *paths) (repairKind, error) { return packKind(p, textModel) })
+}
+
+func repairInstall(ctx context.Context, o RepairOptions, kind func(*paths) (repairKind, error)) (*RepairReport, error) {
 	if o.Source == nil || o.Path == "" {
 		return nil, fmt.Errorf("%w: a repair needs a source and a path", ErrOptions)
 	}
@@ -54,6 +64,9 @@ func Repair(ctx context.Context, o RepairOptions) (*RepairReport, error) {
 	r := &repair{
 		fs: fsys, src: o.Source, paths: p, meter: newMeter(o.Progress, time.Now), report: &RepairReport{},
 	}
+	if r.kind, err = kind(&p); err != nil {
+		return nil, err
+	}
 	if err := r.run(ctx); err != nil {
 		return r.report, fmt.Errorf("repair %s: %w", p.final, err)
 	}
@@ -65,153 +78,155 @@ type repair struct {
 	fs     FS
 	src    Source
 	paths  paths
+	kind   repairKind
 	meter  *meter
 	report *RepairReport
 
-	snap *Snapshot // nil until something has to be fetched or made anew
-	art  *Artifact
+	art *Artifact // nil until something has to be fetched or made anew
+}
+
+// sealed is what an install's manifest, or its receipt, says about the install.
+type sealed struct {
+	source         string // snapshot hash of the checkpoint; empty where a document does not say
+	manifestSHA256 string // of a receipt
+	files          map[string]gturbo.FileRecord
+}
+
+// repairKind is what a repair must know about the documents of an artifact.
+type repairKind struct {
+	manifest func(raw []byte) (*sealed, error)
+	receipt  func(raw []byte) (*sealed, error)
+	// vouch makes a receipt for an install that has been found sound.
+	vouch func(manifest []byte) ([]byte, error)
+	build func(*Snapshot) (*Artifact, error)
 }
 
 func (r *repair) run(ctx context.Context) error {
-	if err := r.manifest(ctx); err != nil {
+	raw, m, err := r.manifest(ctx)
+	if err != nil {
 		return err
 	}
-	report, err := Verify(ctx, r.paths.requested, r.verifyOptions())
-	var damage *gturbo.DamageError
-	if err == nil || !errors.As(err, &damage) {
+	damages, err := r.check(ctx, m.files)
+	if err != nil {
 		return err
 	}
-	r.report.Damages = damage.Damages
-	if err := r.plan(ctx); err != nil {
+	if damages, err = Narrow(ctx, r.fs, r.paths.final, gturbo.SHA256(raw), damages); err != nil {
 		return err
 	}
-	if want := report.Manifest.SourceSnapshotHash; want != snapshotHash(r.snap) {
-		return fmt.Errorf("%w: the install was made from %s, the source is %s", ErrStateIncompatible, want, snapshotHash(r.snap))
-	}
-	if err := r.mend(ctx); err != nil {
-		return err
-	}
-	return r.vouch(ctx, report.Manifest)
-}
-
-// vouch holds every file that was mended to the manifest's digest, the others having been found sound, and then writes
-// a receipt for all of them.
-func (r *repair) vouch(ctx context.Context, m *gturbo.Manifest) error {
-	mended := map[string]gturbo.FileRecord{}
-	var total int64
-	for _, d := range r.report.Damages {
-		if _, ok := mended[d.File]; !ok {
-			total += int64(d.Want.Size)
+	if r.report.Damages = damages; len(damages) > 0 {
+		if err := r.plan(ctx, m.source); err != nil {
+			return err
 		}
-		mended[d.File] = d.Want
-	}
-	r.meter.phase(PhaseHash, "", total, 0)
-	for file, want := range mended {
-		if err := r.judge(ctx, file, want); err != nil {
-			return fmt.Errorf("%s: %w", file, err)
+		if err := r.mend(ctx); err != nil {
+			return err
+		}
+		if err := r.judge(ctx); err != nil {
+			return err
 		}
 	}
-	raw, err := readSmall(r.fs, r.path(manifestName), gturbo.MaxManifestSize)
+	receipt, err := r.kind.vouch(raw)
 	if err != nil {
 		return err
 	}
-	receipt := gturbo.NewReceipt(m, raw, r.paths.requested, "fieldfare repair", time.Now())
-	receipt.SourceRepoID, receipt.SourceRevision = m.ModelID, knownRevision(r.snap)
-	data, err := receipt.Encode()
-	if err != nil {
-		return err
-	}
-	return writeDurably(r.fs, r.path(receiptName), data, 0o644)
+	return writeDurably(r.fs, r.path(receiptName), receipt, 0o644)
 }
 
-func (r *repair) judge(ctx context.Context, file string, want gturbo.FileRecord) error {
-	f, err := r.fs.Open(r.path(file))
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	size, err := f.Size()
-	if err != nil {
-		return err
-	}
-	sum, err := gturbo.SHA256At(ctx, f, size, r.meter.add)
-	if err != nil {
-		return err
-	}
-	if found := (gturbo.FileRecord{Size: uint64(size), SHA256: sum}); !found.Equal(want) {
-		return fmt.Errorf("%w beyond what the source can mend: %d bytes with SHA-256 %s, expected %d with %s",
-			ErrDamaged, size, sum, want.Size, want.SHA256)
-	}
-	return nil
-}
-
-func (r *repair) verifyOptions() gturbo.VerifyOptions {
-	began := false
-	last := int64(0)
-	return gturbo.VerifyOptions{Tool: "fieldfare repair", Progress: func(file string, done, total int64) {
-		if !began {
-			r.meter.phase(PhaseCheck, "", total, 0)
-			began = true
-		}
-		r.meter.add(done - last)
-		last = done
-	}}
-}
-
-// plan reads the source's small files and works out where everything came from.
-func (r *repair) plan(ctx context.Context) error {
-	if r.art != nil {
-		return nil
-	}
-	r.meter.phase(PhaseMetadata, "", 0, 0)
-	var err error
-	if r.snap, err = LoadSnapshot(ctx, r.src, ""); err != nil {
-		return err
-	}
-	r.art, err = TextArtifact(r.snap, DefaultChunk, Receipt{Path: r.paths.requested, Time: time.Now()})
-	return err
-}
-
-// manifest makes a damaged manifest anew from the receipt, which holds every file's digest and the manifest's own.
-func (r *repair) manifest(ctx context.Context) error {
-	name := filepath.Join(r.paths.final, manifestName)
-	raw, err := readSmall(r.fs, name, gturbo.MaxManifestSize)
+// manifest returns the manifest and what it says. A damaged one is made anew from the receipt, which holds every
+// file's digest and the manifest's own.
+func (r *repair) manifest(ctx context.Context) (raw []byte, m *sealed, err error) {
+	raw, err = readSmall(r.fs, r.path(manifestName), gturbo.MaxManifestSize)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrTooLarge) {
-		return err
+		return nil, nil, err
 	}
-	_, decodeErr := gturbo.DecodeManifest(raw)
+	m, unusable := r.kind.manifest(raw)
 	receipt := r.receipt()
-	if receipt == nil || gturbo.EqualSHA256(receipt.ManifestSHA256, gturbo.SHA256(raw)) {
-		if decodeErr != nil {
-			return fmt.Errorf("%w: manifest and receipt are both unusable; install again: %w", ErrDamaged, decodeErr)
+	if receipt == nil || gturbo.EqualSHA256(receipt.manifestSHA256, gturbo.SHA256(raw)) {
+		if unusable != nil {
+			return nil, nil, fmt.Errorf("%w: manifest and receipt are both unusable; install again: %w", ErrDamaged, unusable)
 		}
-		return nil // the verification that follows writes a receipt where there is none
+		return raw, m, nil
 	}
-	if err := r.plan(ctx); err != nil {
-		return err
+	if err := r.plan(ctx, ""); err != nil {
+		return nil, nil, err
 	}
-	files := receipt.Files
-	delete(files, manifestName)
-	rebuilt, _, err := r.art.Seal(files)
-	switch {
-	case err == nil && gturbo.EqualSHA256(gturbo.SHA256(rebuilt), receipt.ManifestSHA256):
+	delete(receipt.files, manifestName)
+	rebuilt, _, err := r.art.Seal(receipt.files)
+	if err == nil && gturbo.EqualSHA256(gturbo.SHA256(rebuilt), receipt.manifestSHA256) {
 		r.report.Rebuilt = append(r.report.Rebuilt, manifestName)
-		return writeDurably(r.fs, name, rebuilt, 0o644)
-	case decodeErr != nil:
-		return fmt.Errorf("%w: the manifest is unusable and cannot be made anew; install again: %w", ErrDamaged, decodeErr)
+		if m, err = r.kind.manifest(rebuilt); err != nil {
+			return nil, nil, err
+		}
+		return rebuilt, m, writeDurably(r.fs, r.path(manifestName), rebuilt, 0o644)
 	}
-	return nil // then it is the receipt that is wrong
+	if unusable != nil {
+		return nil, nil, fmt.Errorf("%w: the manifest is unusable and cannot be made anew; install again: %w",
+			ErrDamaged, unusable)
+	}
+	return raw, m, nil // then it is the receipt that is wrong
 }
 
-// receipt returns the receipt, or nil when it cannot be used.
-func (r *repair) receipt() *gturbo.Receipt {
-	raw, err := readSmall(r.fs, filepath.Join(r.paths.final, receiptName), gturbo.MaxReceiptSize)
+// receipt returns what the receipt says, or nil when it cannot be used.
+func (r *repair) receipt() *sealed {
+	raw, err := readSmall(r.fs, r.path(receiptName), gturbo.MaxReceiptSize)
 	if err != nil {
 		return nil
 	}
-	receipt, err := gturbo.DecodeReceipt(raw)
+	receipt, err := r.kind.receipt(raw)
 	if err != nil {
 		return nil
 	}
 	return receipt
+}
+
+// plan reads the source's small files and works out where everything came from. want is the snapshot hash that the
+// source must have, or empty.
+func (r *repair) plan(ctx context.Context, want string) error {
+	if r.art == nil {
+		r.meter.phase(PhaseMetadata, "", 0, 0)
+		snap, err := LoadSnapshot(ctx, r.src, "")
+		if err != nil {
+			return err
+		}
+		if got := snapshotHash(snap); want != "" && got != want {
+			return fmt.Errorf("%w: the install was made from %s, the source is %s", ErrStateIncompatible, want, got)
+		}
+		if r.art, err = r.kind.build(snap); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// check compares every file with its record, in the order of the paths.
+func (r *repair) check(ctx context.Context, files map[string]gturbo.FileRecord) ([]gturbo.Damage, error) {
+	var total int64
+	for _, record := range files {
+		total += int64(record.Size)
+	}
+	r.meter.phase(PhaseCheck, "", total, 0)
+	var damages []gturbo.Damage
+	for _, file := range slices.Sorted(maps.Keys(files)) {
+		d, err := r.checkFile(ctx, file, files[file])
+		if err != nil {
+			return nil, err
+		}
+		if d != nil {
+			damages = append(damages, *d)
+		}
+	}
+	return damages, nil
+}
+
+// judge holds every file that was mended to its record; the others have been found sound.
+func (r *repair) judge(ctx context.Context) error {
+	mended := map[string]gturbo.FileRecord{}
+	for _, d := range r.report.Damages {
+		mended[d.File] = d.Want
+	}
+	left, err := r.check(ctx, mended)
+	if err != nil || len(left) == 0 {
+		return err
+	}
+	return fmt.Errorf("%w beyond what the source can mend: %w",
+		ErrDamaged, &gturbo.DamageError{Install: r.paths.final, Damages: left})
 }

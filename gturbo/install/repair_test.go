@@ -251,3 +251,44 @@ func TestRepairRefusesWhatItCannotMend(t *testing.T) {
 		})
 	}
 }
+
+func TestRepairPackMendsThePack(t *testing.T) {
+	text := installDemo(t)
+	result, err := InstallPack(t.Context(), PackOptions{
+		Options: Options{Source: NewDirSource(demoCheckpoint), Reserve: 1}, TextModel: text,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pack := result.Path
+	want := tree(t, pack)
+	for name, harm := range map[string]func() error{
+		"nothing":             func() error { return nil },
+		"a bit of the tower":  func() error { flip(t, filepath.Join(pack, packWeights), 8*300_000+3); return nil },
+		"a missing processor": func() error { return os.Remove(filepath.Join(pack, packProcessor)) },
+		"a bit of the manifest": func() error {
+			flip(t, filepath.Join(pack, manifestName), 8*40)
+			return nil
+		},
+		"a missing receipt": func() error { return os.Remove(filepath.Join(pack, receiptName)) },
+		"a short tower":     func() error { return os.Truncate(filepath.Join(pack, packWeights), 77) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := harm(); err != nil {
+				t.Fatal(err)
+			}
+			source := demoSource()
+			if _, err := RepairPack(t.Context(), RepairOptions{Source: source, Path: pack}, text); err != nil {
+				t.Fatal(err)
+			}
+			got := tree(t, pack)
+			for _, files := range []map[string]string{want, got} { // only the tool's name differs
+				files[receiptName] = strings.Replace(files[receiptName], repairTool, toolVersion, 1)
+			}
+			sameTree(t, want, got)
+			if name == "a bit of the tower" && (source.requests.Load() != 1 || source.bytes.Load() > blockBytes) {
+				t.Errorf("%d requests for %d bytes", source.requests.Load(), source.bytes.Load())
+			}
+		})
+	}
+}
