@@ -3,6 +3,8 @@ package driver
 import (
 	"errors"
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -47,4 +49,19 @@ func (e *CompileError) Error() string {
 		return fmt.Sprintf("compile msl: %v (and %d more)", e.Problems[0], more)
 	}
 	return fmt.Sprintf("compile msl: %v", e.Problems[0])
+}
+
+var problemLine = regexp.MustCompile(`(?m)^(\S[^:\n]*):(\d+):\d+: (?:fatal )?error: (.*)$`)
+
+// ParseProblems finds the errors in a compiler's output: lines of the form "file:line:column: error: message".
+func ParseProblems(text string) []Problem {
+	var list []Problem
+	for _, m := range problemLine.FindAllStringSubmatch(text, -1) {
+		line, err := strconv.Atoi(m[2])
+		if err != nil {
+			continue
+		}
+		list = append(list, Problem{File: m[1], Line: line, Message: m[3]})
+	}
+	return list
 }

@@ -5,22 +5,20 @@ import (
 	"math"
 	"math/bits"
 
-	"github.com/fieldfare/fieldfare/metal/msl/device"
+	"github.com/fieldfare/fieldfare/metal/driver"
 )
-
-func init() { Cases = append(Cases, Case{8, "features", features}) }
 
 // features checks one result per language feature against values worked out here.
 func features(r *Run) (res Result, err error) {
-	j := r.start("features", map[int]uint64{1: 1, 2: 5})
+	j := r.start("features", driver.Bool(1, true), driver.Uint(2, 5))
 	defer j.done()
 	const results = 38
 	out := j.buffer((results*32 + 1) * 4)
 	packed := j.upload(raw([]float32{1, 2, 3, 4, 5, 6, 7, 8}))
 	counter, total := j.buffer(4), j.buffer(4)
-	one := device.D1(32)
-	j.dispatch(nil, "features", one, one, device.Buf(0, out), device.Buf(1, packed), device.Buf(2, counter), device.Buf(3, total),
-		device.Bytes(4, params([4]float32{1, 2, 30, 0})), device.Threadgroup(0, 128))
+	one := driver.D1(32)
+	j.dispatch(nil, "features", one, one, buf(0, out), buf(1, packed), buf(2, counter), buf(3, total),
+		value(4, [4]float32{1, 2, 30, 0}), threadgroup(0, 128))
 	y := download[float32](j, out, results*32+1)
 	c, t := download[uint32](j, counter, 1), download[float32](j, total, 1)
 	if j.err != nil {

@@ -3,14 +3,12 @@ package harness
 import (
 	"fmt"
 
-	"github.com/fieldfare/fieldfare/metal/msl/device"
+	"github.com/fieldfare/fieldfare/metal/driver"
 )
-
-func init() { Cases = append(Cases, Case{9, "matrix", matrix}, Case{10, "lanes", lanes}) }
 
 // matrix checks every operation on simdgroup matrices exactly.
 func matrix(r *Run) (res Result, err error) {
-	j := r.start("matrix", nil)
+	j := r.start("matrix")
 	defer j.done()
 	type mat [8][8]float64
 	var a, b, c mat
@@ -20,9 +18,9 @@ func matrix(r *Run) (res Result, err error) {
 		ha[i], hb[i], fc[i] = toHalf(float32(a[i/8][i%8])), toHalf(float32(b[i/8][i%8])), float32(c[i/8][i%8])
 	}
 	out, outHalf := j.buffer(8*64*4), j.buffer((64+72)*2)
-	one := device.D1(32)
-	j.dispatch(nil, "matrix_ops", one, one, device.Buf(0, j.upload(raw(ha))), device.Buf(1, j.upload(raw(hb))), device.Buf(2, j.upload(raw(fc))),
-		device.Buf(3, out), device.Buf(4, outHalf))
+	one := driver.D1(32)
+	j.dispatch(nil, "matrix_ops", one, one, buf(0, j.upload(raw(ha))), buf(1, j.upload(raw(hb))), buf(2, j.upload(raw(fc))),
+		buf(3, out), buf(4, outHalf))
 	y, h := download[float32](j, out, 8*64), download[half](j, outHalf, 64+72)
 	if j.err != nil {
 		return res, j.err
@@ -76,7 +74,7 @@ func matrix(r *Run) (res Result, err error) {
 
 // lanes checks the layout behind thread_elements: rows of A A scaled by row.
 func lanes(r *Run) (res Result, err error) {
-	j := r.start("lanes", nil)
+	j := r.start("lanes")
 	defer j.done()
 	a, scale := make([]float32, 64), make([]float32, 8)
 	for i := range a {
@@ -86,8 +84,8 @@ func lanes(r *Run) (res Result, err error) {
 		scale[i] = float32(i + 1)
 	}
 	out := j.buffer(64 * 4)
-	one := device.D1(32)
-	j.dispatch(nil, "lanes_scale_rows", one, one, device.Buf(0, j.upload(raw(a))), device.Buf(1, j.upload(raw(scale))), device.Buf(2, out))
+	one := driver.D1(32)
+	j.dispatch(nil, "lanes_scale_rows", one, one, buf(0, j.upload(raw(a))), buf(1, j.upload(raw(scale))), buf(2, out))
 	y := download[float32](j, out, 64)
 	if j.err != nil {
 		return res, j.err

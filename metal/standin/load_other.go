@@ -1,0 +1,5 @@
+//go:build !linux
+
+package standin
+
+func openLibrary(string) (uintptr, error) { return 0, ErrNotLinux }
