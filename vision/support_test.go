@@ -3,6 +3,7 @@ package vision
 import (
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -26,7 +27,19 @@ var shared struct {
 	err  error
 }
 
+// childRoles are what the test binary does instead of testing when a variable asks for it.
+var childRoles = map[string]func(arg string) error{}
+
 func TestMain(m *testing.M) {
+	for name, role := range childRoles {
+		if arg := os.Getenv(name); arg != "" {
+			if err := role(arg); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+			os.Exit(0)
+		}
+	}
 	status := m.Run()
 	if shared.dir != "" {
 		os.RemoveAll(shared.dir)
