@@ -10,6 +10,8 @@ import (
 	"os"
 
 	"golang.org/x/term"
+
+	"github.com/fieldfare/fieldfare/gturbo/lease"
 )
 
 func main() { os.Exit(realMain()) }
@@ -30,6 +32,8 @@ type app struct {
 	stdout, stderr io.Writer
 	// stdinTerminal and stderrTerminal say that a person is there: to be asked, to watch a line redraw.
 	stdinTerminal, stderrTerminal bool
+	// inUse keeps installers and repairs away from the running model's files until the process ends.
+	inUse *lease.Lease
 }
 
 // Exit statuses.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fieldfare/fieldfare/core"
 	"github.com/fieldfare/fieldfare/cpu"
+	"github.com/fieldfare/fieldfare/gturbo/lease"
 	"github.com/fieldfare/fieldfare/residency"
 )
 
@@ -90,6 +91,9 @@ func (a *app) loadTelling(ctx context.Context, f *modelFlags, progress func(done
 	}
 	path, err := a.locate(ctx, f.model, f.quiet)
 	if err != nil {
+		return nil, err
+	}
+	if a.inUse, err = lease.Use(ctx, path); err != nil {
 		return nil, err
 	}
 	bar := a.newBar(f.quiet)

@@ -10,6 +10,7 @@ import (
 	"github.com/fieldfare/fieldfare/core"
 	"github.com/fieldfare/fieldfare/gturbo"
 	"github.com/fieldfare/fieldfare/gturbo/install"
+	"github.com/fieldfare/fieldfare/gturbo/lease"
 )
 
 // errStopped ends a run that the user broke off.
@@ -59,6 +60,7 @@ var hints = []struct {
 }{
 	{core.ErrContextLength, "raise --max-context, or shorten the prompt"},
 	{core.ErrNoMedia, `pictures need the image pack beside the model: "fieldfare install --vision --help" tells how`},
+	{lease.ErrBusy, "wait until the other fieldfare has finished, or end it"},
 	{install.ErrBusy, "wait until the other fieldfare has finished, or end it"},
 	{install.ErrStateMissing, `start with "fieldfare install", without --resume`},
 	{install.ErrStateIncompatible, "continue with --resume, or delete the unfinished install with --discard"},
