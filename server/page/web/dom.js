@@ -5,7 +5,7 @@
 export function el(name, props = {}, ...children) {
   const element = document.createElement(name);
   for (const [key, value] of Object.entries(props)) set(element, key, value);
-  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
   return element;
 }
 

@@ -54,7 +54,7 @@ export class Settings {
     const { fields } = this;
     const tokens = this.app.machine.model?.image_limits?.detail_soft_tokens ?? {};
     fields.namedItem("detail").replaceChildren(...["auto", "low", "high"].map((value) => {
-      const budget = tokens[value] ? `, at most ${tokens[value]} tokens` : ", as the model was trained";
+      const budget = tokens[value] ? `, at most ${tokens[value]} tokens` : ", the model’s usual size";
       return el("option", { value, text: value + budget });
     }));
     for (const name of ["system", "detail", "tools"]) fields.namedItem(name).value = settings[name];

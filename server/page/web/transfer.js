@@ -88,10 +88,22 @@ function node(from, where) {
         ...base, reasoning: string(from.reasoning), thoughtSeconds: number(from.thoughtSeconds, 0), model: string(from.model),
         calls: list(from.calls).map((c) => ({ id: string(c?.id), name: string(c?.name), arguments: string(c?.arguments) })),
         state: ["done", "stopped", "failed"].includes(from.state) ? from.state : "cut",
-        finish: string(from.finish), error: { code: string(from.error?.code), message: string(from.error?.message) },
+        finish: string(from.finish), ...figures(from), error: { code: string(from.error?.code), message: string(from.error?.message) },
       };
   }
   throw new Error(`${where}: a message has an unknown role.`);
+}
+
+// figures takes the numbers about an answer, all or none.
+function figures({ facts, usage }) {
+  const numbers = (from) => Object.fromEntries(Object.entries(from ?? {}).filter(([, value]) => Number.isFinite(value)));
+  const out = { timings: numbers(facts?.timings), reuse: numbers(facts?.reuse), experts: numbers(facts?.experts) };
+  const whole = [out.experts.hit_rate, out.experts.bytes_read, out.reuse.tokens, facts?.seed, usage?.prompt_tokens, usage?.completion_tokens];
+  if (!whole.every(Number.isFinite)) return {};
+  return {
+    facts: { ...out, seed: facts.seed },
+    usage: { ...numbers(usage), prompt_tokens_details: numbers(usage.prompt_tokens_details), completion_tokens_details: numbers(usage.completion_tokens_details) },
+  };
 }
 
 const picture = (from) => ({

@@ -9,6 +9,7 @@ const marker = /^( *)([-*+]|\d{1,9}[.)])(?:( +)(.*)|[ \t]*)$/;
 const underline = /^ {0,3}(=+|-+)[ \t]*$/;
 const delimiter = /^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$/;
 const blank = (line) => line.trim() === "";
+const inParagraph = (line) => !blank(line) && !fence.test(line) && !heading.test(line) && !rule.test(line);
 const indent = (line) => line.length - line.trimStart().length;
 
 // Deeper nesting is text: nobody writes it, and it must not end the stack.
@@ -93,12 +94,20 @@ function indented(lines, at) {
 function quoted(lines, at, depth) {
   const inner = [];
   let next = at;
+  let code = false; // inside a fence
   for (; next < lines.length && !blank(lines[next]); next++) {
     const marked = quote.test(lines[next]);
-    if (!marked && (blank(inner.at(-1)) || interrupts(lines[next]))) break; // else the paragraph goes on without its mark
+    if (!marked && !continues(inner, code, lines[next])) break;
     inner.push(marked ? lines[next].replace(/^ {0,3}> ?/, "") : lines[next]);
+    code = code !== fence.test(inner.at(-1));
   }
   return [{ type: "quote", blocks: blocks(inner, depth + 1) }, next];
+}
+
+// continues tells whether a line goes on with the paragraph that inner ends in, though it has not its margin.
+function continues(inner, code, line) {
+  const last = inner.at(-1).replace(/^(?: *(?:[-*+]|\d{1,9}[.)]) +| {0,3}> ?)+/, "");
+  return inParagraph(last) && indent(last) < 4 && !interrupts(line) && !code;
 }
 
 function list(lines, at, depth) {
@@ -131,6 +140,7 @@ function item(lines, at, [, margin, mark, space, text]) {
   const width = margin.length + mark.length + (space && space.length < 5 ? space.length : 1);
   const inner = [space && space.length >= 5 ? " ".repeat(space.length - 1) + text : (text ?? "")];
   let next = at + 1;
+  let code = fence.test(inner[0]);
   for (; next < lines.length; next++) {
     const line = lines[next];
     const nested = marker.test(line) && indent(line) >= margin.length + 2;
@@ -138,11 +148,12 @@ function item(lines, at, [, margin, mark, space, text]) {
       inner.push("");
     } else if (indent(line) >= width || nested) {
       inner.push(line.slice(Math.min(indent(line), width)));
-    } else if (blank(inner.at(-1)) || interrupts(line) || marker.test(line)) {
+    } else if (marker.test(line) || !continues(inner, code, line)) {
       break;
     } else {
-      inner.push(line); // the paragraph goes on at the margin
+      inner.push(line);
     }
+    code = code !== fence.test(inner.at(-1));
   }
   while (inner.length > 1 && blank(inner.at(-1))) {
     inner.pop();
@@ -171,7 +182,7 @@ function table(lines, at) {
   });
   const rows = [];
   let next = at + 2;
-  for (; next < lines.length && !blank(lines[next]) && !interrupts(lines[next]); next++) {
+  for (; next < lines.length && !blank(lines[next]) && !interrupts(lines[next]) && indent(lines[next]) < 4; next++) {
     const row = cells(lines[next]);
     rows.push(head.map((_, i) => row[i] ?? ""));
   }

@@ -23,7 +23,7 @@ class Scanner {
   constructor(text) {
     this.text = text;
     this.at = 0;
-    this.out = []; // strings, nodes, and marks {mark, length, opens, closes}
+    this.out = []; // strings, nodes, and marks {mark, length, run, opens, closes}; run is the length at first
     this.brackets = []; // places in out
     this.unclosed = new Set(); // lengths of runs of backticks that nothing closes
   }
@@ -114,7 +114,7 @@ class Scanner {
       return;
     }
     this.out.push({
-      mark: c, length, opens: left && (!word || !right || punctuation(before)), closes: right && (!word || !left || punctuation(after)),
+      mark: c, length, run: length, opens: left && (!word || !right || punctuation(before)), closes: right && (!word || !left || punctuation(after)),
     });
     this.at = end;
   }
@@ -194,7 +194,7 @@ function pair(items, from) {
   for (let close = from; close < items.length; close++) {
     const closer = items[close];
     if (!closer.mark || !closer.closes) continue;
-    const kind = `${closer.mark}${closer.opens}${closer.length % 3}`;
+    const kind = `${closer.mark}${closer.opens}${closer.run % 3}`;
     let open = close - 1;
     while (open >= (bottom[kind] ?? from) && !matches(items[open], closer)) open--;
     if (open < (bottom[kind] ?? from)) {
@@ -218,7 +218,7 @@ function matches(opener, closer) {
   if (opener.mark !== closer.mark || !opener.opens) return false;
   if (closer.mark === "~") return opener.length === closer.length;
   const both = opener.closes || closer.opens;
-  return !both || (opener.length + closer.length) % 3 !== 0 || (opener.length % 3 === 0 && closer.length % 3 === 0);
+  return !both || (opener.run + closer.run) % 3 !== 0 || (opener.run % 3 === 0 && closer.run % 3 === 0);
 }
 
 // merge turns marks and brackets that nothing came of back into text, and joins neighbouring strings.

@@ -63,7 +63,7 @@ function table({ align, head, rows }) {
   return el("div", { class: "scroll", role: "region", tabindex: "0", aria: { label: "Table" } },
     el("table", {},
       el("thead", {}, el("tr", {}, head.map(cell("th")))),
-      el("tbody", {}, rows.map((row) => el("tr", {}, row.map(cell("td")))))));
+      rows.length > 0 && el("tbody", {}, rows.map((row) => el("tr", {}, row.map(cell("td")))))));
 }
 
 const plainCode = (text) => el("pre", {}, el("code", { text }));
