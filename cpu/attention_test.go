@@ -25,7 +25,7 @@ var attentionCases = []attentionCase{
 	{name: "window of 1024 around a ring", dh: 64, groups: 1, per: 2, ring: 1151, pos: 3000, rows: 33, window: 1024},
 	{name: "full layer, grouped by eight", dh: 512, groups: 1, per: 8, ring: 700, pos: 600, rows: 3},
 	{name: "full layer over several segments", dh: 32, groups: 2, per: 2, ring: 2000, pos: 1990, rows: 5},
-	{name: "more rows than partials hold", dh: 128, groups: 4, per: 4, ring: 400, pos: 100, rows: 128, window: 300},
+	{name: "more rows than partials hold", dh: 32, groups: 4, per: 4, ring: 400, pos: 300, rows: 40, window: 300},
 	{name: "a span sees ahead", dh: 64, groups: 1, per: 2, ring: 256, pos: 100, rows: 40, window: 64, spanFrom: 5, spanTo: 30},
 	{name: "a span longer than the window", dh: 64, groups: 1, per: 2, ring: 256, pos: 90, rows: 100, window: 64,
 		spanFrom: 3, spanTo: 99},
@@ -63,11 +63,11 @@ func (c attentionCase) job(t *testing.T, k *kernelSet, threads int, partials int
 
 // want is softmax(q*k)*v in float64, two passes, straight from the definition of visibility.
 func (c attentionCase) want(j *attendJob, row, head int) []float64 {
-	stored := func(from []byte, pos int) []float64 {
-		x := make([]float32, c.dh)
+	x := make([]float32, c.dh)
+	stored := func(from []byte, pos int) []float32 {
 		group := head / c.per
 		widenKV(x, from[pos%c.ring*j.layer.stride+group*c.dh*kvBytes(c.typ):], c.typ)
-		return widen(x)
+		return x
 	}
 	q := widen(j.q[(row*c.groups*c.per+head)*c.dh:][:c.dh])
 	var weights []float64
@@ -79,7 +79,7 @@ func (c attentionCase) want(j *attendJob, row, head int) []float64 {
 		}
 		var s float64
 		for d, k := range stored(j.layer.k, pos) {
-			s += q[d] * k
+			s += q[d] * float64(k)
 		}
 		weights, positions = append(weights, math.Exp(s)), append(positions, pos)
 	}
@@ -88,7 +88,7 @@ func (c attentionCase) want(j *attendJob, row, head int) []float64 {
 	for i, w := range weights {
 		sum += w
 		for d, v := range stored(j.layer.v, positions[i]) {
-			out[d] += w * v
+			out[d] += w * float64(v)
 		}
 	}
 	for d := range out {

@@ -4,25 +4,13 @@ package cpu
 
 import "unsafe"
 
-// avx2Int16Kernels are avx2Kernels with 4-bit products on activations that are rounded to 16 bits, each group of 64 by
-// its own scale: a step is 2^-15 of the group's largest magnitude, 1/128 of what bfloat16 loses there. Integer products
-// are exact, so only that rounding and the float32 sums over groups remain. 8-bit matrices (the router) keep float32.
+// avx2Int16Kernels are avx2Kernels with 4-bit products on activations of 16 bits (int16Row). Integer products are exact,
+// so only that rounding and the float32 sums over groups remain. 8-bit matrices (the router) keep float32.
 var avx2Int16Kernels = func() *kernelSet {
 	k := *avx2Kernels
-	k.name, k.pack, k.affine = "avx2-int16", int16Pack, int16Affine
+	k.name, k.rounds, k.pack, k.affine = "avx2-int16", true, int16Pack, int16Affine
 	return &k
 }()
-
-// An int16Row is a packed row: the integers take the place of half of the activations, their scales come after them,
-// the sums stay where the other sets have them.
-type int16Row struct {
-	words        *int16
-	scales, sums *float32
-}
-
-func int16RowAt(row []float32, in int) int16Row {
-	return int16Row{(*int16)(unsafe.Pointer(&row[0])), &row[in/2], &row[in]}
-}
 
 func int16Pack(dst, x []float32, bits int) {
 	if bits != 4 {
@@ -30,10 +18,9 @@ func int16Pack(dst, x []float32, bits int) {
 		return
 	}
 	groups := len(x) / groupSize
-	clear(dst[len(x)/2:][:(groups+7)&^7])
-	clear(dst[len(x):packedLen(len(x))])
+	clearInt16Row(dst, len(x))
 	row := int16RowAt(dst, len(x))
-	avx2PackInt16(row.words, row.scales, row.sums, &x[0], groups)
+	avx2PackInt16((*int16)(row.integers), row.scales, row.sums, &x[0], groups)
 }
 
 func int16Affine(a affineCall) {
@@ -50,7 +37,7 @@ func int16OneRow(a affineCall) {
 	x := int16RowAt(a.x, a.w.In)
 	codes, scales, biases := a.w.Codes[a.lo*rowBytes:], a.w.Scales[2*a.lo*groups:], a.w.Biases[2*a.lo*groups:]
 	if groups >= 8 {
-		avx2GemvInt16(&a.y[0], &codes[0], &scales[0], &biases[0], x.words, x.scales, x.sums, groups, groups/8,
+		avx2GemvInt16(&a.y[0], &codes[0], &scales[0], &biases[0], (*int16)(x.integers), x.scales, x.sums, groups, groups/8,
 			leftover(groups), a.hi-a.lo, &a.scratch[0])
 		return
 	}
@@ -58,7 +45,7 @@ func int16OneRow(a affineCall) {
 		var s, b [16]byte
 		copy(s[:], scales[2*o*groups:][:2*groups])
 		copy(b[:], biases[2*o*groups:][:2*groups])
-		avx2GemvInt16(&a.y[o], &codes[o*rowBytes], &s[0], &b[0], x.words, x.scales, x.sums, groups, 1, -1, 1, &a.scratch[0])
+		avx2GemvInt16(&a.y[o], &codes[o*rowBytes], &s[0], &b[0], (*int16)(x.integers), x.scales, x.sums, groups, 1, -1, 1, &a.scratch[0])
 	}
 }
 
@@ -74,7 +61,7 @@ func int16Panel(a affineCall, o int) {
 		avx2UnpackInt16(weights, &a.w.Codes[o*rowBytes+g*groupSize/2], rowBytes, n, outputs)
 		for first := 0; first < a.rows; {
 			x := int16RowAt(a.x[first*a.ldx:], a.w.In)
-			words := (*int16)(unsafe.Add(unsafe.Pointer(x.words), 2*groupSize*g))
+			words := (*int16)(unsafe.Add(x.integers, 2*groupSize*g))
 			scales := (*float32)(unsafe.Add(unsafe.Pointer(x.scales), 4*g))
 			if count := (a.rows - first) / 2; count > 0 {
 				avx2TileInt16x2(&s.sums[rowSums*first], weights, &s.scales[g], 4*s.stride, words, scales, 4*a.ldx, n, count, &products[0])

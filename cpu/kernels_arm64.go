@@ -2,8 +2,16 @@
 
 package cpu
 
+import "golang.org/x/sys/cpu"
+
 // machineKernels is the one place that asks what an Arm processor has. Every 64-bit one has NEON.
-func machineKernels() []*kernelSet { return []*kernelSet{neonKernels} }
+func machineKernels() []*kernelSet {
+	sets := []*kernelSet{neonKernels}
+	if cpu.ARM64.HasASIMDDP {
+		sets = append(sets, neonDotKernels)
+	}
+	return sets
+}
 
 // sumLanes is how many lanes a running sum of a product has.
 const sumLanes = 4

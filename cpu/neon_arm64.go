@@ -138,3 +138,9 @@ func simdValues2x1Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv
 //
 //go:noescape
 func simdValues1x1Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
+
+// neonDotTile adds all groups of four outputs of 4-bit codes, stride bytes apart, times one row of digits, to the sums t,
+// [4, 4]. Scales of the outputs are scaleStride bytes apart; those of the row come on top.
+//
+//go:noescape
+func neonDotTile(t *float32, codes *byte, stride int, scales *float32, scaleStride int, x *int8, xscales *float32, groups int)

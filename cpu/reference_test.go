@@ -39,11 +39,27 @@ func refNorm(x []float64, w []float64, eps float32) []float64 {
 	return y
 }
 
+// dequantized remembers matrices by their first code: the reference uses each for every position.
+var dequantized = map[*byte][]float64{}
+
 func refMul(w core.Affine, x []float64) []float64 {
-	y := make([]float64, w.Out)
+	m := dequantized[&w.Codes[0]]
+	if m == nil {
+		m = make([]float64, w.Out*w.In)
+		for i := range m {
+			m[i] = weight(w, i/w.In, i%w.In)
+		}
+		dequantized[&w.Codes[0]] = m
+	}
+	return refMatMul(m, x)
+}
+
+// refMatMul multiplies m, [out, len(x)], with x.
+func refMatMul(m, x []float64) []float64 {
+	y := make([]float64, len(m)/len(x))
 	for o := range y {
-		for i, v := range x {
-			y[o] += weight(w, o, i) * v
+		for i, v := range m[o*len(x):][:len(x)] {
+			y[o] += v * x[i]
 		}
 	}
 	return y

@@ -73,12 +73,17 @@ func dividePanel(scratch []float32, rows, groups int) panelScratch {
 
 // widenGroups writes the n bf16 scales or biases of one output, and zeros up to a multiple of 8.
 func widenGroups(dst []float32, src core.Vector, n int) {
-	if full := n / 8; full > 0 {
-		simdWiden(&dst[0], &src[0], full)
+	if n < 8 {
+		clear(dst)
+		for i := range n {
+			dst[i] = vectorAt(src, i)
+		}
+		return
 	}
-	clear(dst[n&^7:])
-	for i := n &^ 7; i < n; i++ {
-		dst[i] = vectorAt(src, i)
+	simdWiden(&dst[0], &src[0], n/8)
+	if n%8 != 0 {
+		simdWiden(&dst[n-8], &src[2*(n-8)], 1)
+		clear(dst[n:])
 	}
 }
 

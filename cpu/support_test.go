@@ -17,23 +17,23 @@ import (
 var tolerance = map[string]float64{
 	"affine": 1e-6,
 	// Activations of 16 bits: half a step of 2^-15 of the group's largest, against the terms' sum.
-	"affine avx2-int16": 3e-5,
-	"dense":             1e-6,
-	"attention":         2e-6, // of the largest value
-	"exp":               2e-7, // relative
-	"norm":              1e-6, // relative
-	"geglu":             1e-6, // of |gate*up|
-	"softcap":           2e-7, // of the limit
-	"rope":              1e-6,
-	"model":             2e-4, // of the largest logit, six layers
-	"model avx2-int16":  5e-3,
-	"tower":             1e-4, // of the largest value
-	"tower avx2-int16":  1e-4,
+	"affine int16":     3e-5,
+	"dense":            1e-6,
+	"attention":        2e-6, // of the largest value
+	"exp":              2e-7, // relative
+	"norm":             1e-6, // relative
+	"geglu":            1e-6, // of |gate*up|
+	"softcap":          2e-7, // of the limit
+	"rope":             1e-6,
+	"model":            2e-4, // of the largest logit, six layers
+	"model int16":      5e-3,
+	"tower":            1e-4, // of the largest value
+	"tower avx2-int16": 1e-4,
 }
 
-// tolerated is the tolerance of an operation in a kernel set: its own where it has one.
+// tolerated is the tolerance of an operation in a kernel set: another where activations are rounded.
 func tolerated(operation string, k *kernelSet) float64 {
-	if own, ok := tolerance[operation+" "+k.name]; ok {
+	if own, ok := tolerance[operation+" int16"]; ok && k.rounds {
 		return own
 	}
 	return tolerance[operation]

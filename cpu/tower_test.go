@@ -49,26 +49,17 @@ func newRandomTower(name string, w, h int) *randomTower {
 	return t
 }
 
-func matMul(w core.Vector, x []float64) []float64 {
-	y := make([]float64, len(w)/2/len(x))
-	for o := range y {
-		for i, v := range x {
-			y[o] += float64(vectorAt(w, o*len(x)+i)) * v
-		}
-	}
-	return y
-}
-
 // reference returns pooled rows and soft tokens in float64, with the whole matrix of scores.
 func (t *randomTower) reference() (pooled, soft [][]float64) {
 	c := t.cfg
 	x := make([][]float64, t.w*t.h)
+	embed := refVector(t.embedding.Patch)
 	for p := range x {
 		in := make([]float64, c.PatchDim)
 		for i, v := range t.patches[p*c.PatchDim:][:c.PatchDim] {
 			in[i] = 2 * (float64(v)/255 - 0.5)
 		}
-		x[p] = matMul(t.embedding.Patch, in)
+		x[p] = refMatMul(embed, in)
 		for i := range x[p] {
 			x[p][i] += float64(vectorAt(t.embedding.Position, p%t.w*c.Hidden+i)) +
 				float64(vectorAt(t.embedding.Position, (c.PositionRows+p/t.w)*c.Hidden+i))
@@ -112,11 +103,13 @@ func (t *randomTower) layer(l core.TowerLayer, x [][]float64) {
 		}
 		return out
 	}
+	query, key, value, output := refVector(l.Query), refVector(l.Key), refVector(l.Value), refVector(l.Output)
+	gateMatrix, upMatrix, down := refVector(l.Gate), refVector(l.Up), refVector(l.Down)
 	q, k, v := make([][][]float64, len(x)), make([][][]float64, len(x)), make([][][]float64, len(x))
 	for p := range x {
 		u := refNorm(x[p], refVector(l.InputNorm), c.RMSNormEps)
-		q[p], k[p], v[p] = heads(matMul(l.Query, u), l.QueryNorm, p), heads(matMul(l.Key, u), l.KeyNorm, p),
-			heads(matMul(l.Value, u), nil, p)
+		q[p], k[p], v[p] = heads(refMatMul(query, u), l.QueryNorm, p), heads(refMatMul(key, u), l.KeyNorm, p),
+			heads(refMatMul(value, u), nil, p)
 	}
 	add := func(p int, y []float64, w core.Vector) {
 		for i, v := range refNorm(y, refVector(w), c.RMSNormEps) {
@@ -142,13 +135,13 @@ func (t *randomTower) layer(l core.TowerLayer, x [][]float64) {
 				joined = append(joined, out[d]/sum)
 			}
 		}
-		add(p, matMul(l.Output, joined), l.PostAttentionNorm)
+		add(p, refMatMul(output, joined), l.PostAttentionNorm)
 		u := refNorm(x[p], refVector(l.PreFFNNorm), c.RMSNormEps)
-		gate, up := matMul(l.Gate, u), matMul(l.Up, u)
+		gate, up := refMatMul(gateMatrix, u), refMatMul(upMatrix, u)
 		for i, g := range gate {
 			gate[i] = 0.5 * g * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(g+0.044715*g*g*g))) * up[i]
 		}
-		add(p, matMul(l.Down, gate), l.PostFFNNorm)
+		add(p, refMatMul(down, gate), l.PostFFNNorm)
 	}
 }
 
