@@ -16,6 +16,7 @@ type chatFlags struct {
 	model    modelFlags
 	sampling samplingFlags
 	system   string
+	images   []string
 	thinking bool
 	json     bool
 }
@@ -31,6 +32,7 @@ conversation in the terminal.
 The answer goes to standard output, everything about it to standard error. Ctrl-C stops the answer, a second one
 the program.`,
 		Example: `  fieldfare chat "What is the capital of Peru?"
+  fieldfare chat --image scene.png "What shape is on the left?"
   fieldfare chat --temperature 0 --json "Count from 1 to 5." | jq -r 'select(.type == "text").text'
   git diff | fieldfare chat --system "Write a commit message for this change." -`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -42,6 +44,8 @@ the program.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.chat(cmd.Context(), &f, args) },
 	}
 	f.model.add(cmd)
+	f.model.images.addFiles(cmd, &f.images)
+	f.model.images.add(cmd)
 	f.sampling.add(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.system, "system", "", "instructions that come before the conversation")
@@ -55,6 +59,9 @@ func (a *app) chat(ctx context.Context, f *chatFlags, args []string) error {
 	if err != nil {
 		return err
 	}
+	if err := checkStdin(args, f.images); err != nil {
+		return err
+	}
 	prompt, oneShot, err := a.prompt(args)
 	if err != nil {
 		return err
@@ -62,6 +69,12 @@ func (a *app) chat(ctx context.Context, f *chatFlags, args []string) error {
 	if !oneShot && f.json {
 		return misuse("--json needs a prompt: a conversation in the terminal is for people")
 	}
+	media, err := a.readPictures(f.images, &f.model.images)
+	if err != nil {
+		return err
+	}
+	sink := a.newSink(f.json, f.model.quiet)
+	f.model.images.showPictures(sink)
 	rt, err := a.load(ctx, &f.model)
 	if err != nil {
 		return err
@@ -75,7 +88,7 @@ func (a *app) chat(ctx context.Context, f *chatFlags, args []string) error {
 		app: a, rt: rt, session: session,
 		opts: core.AnswerOptions{Generate: generate, Stop: f.sampling.stop},
 		conv: text.Conversation{Thinking: f.thinking},
-		sink: a.newSink(f.json, f.model.quiet),
+		sink: sink, images: &f.model.images, pending: media,
 	}
 	t.system(f.system)
 	if oneShot {
@@ -105,6 +118,23 @@ func (a *app) prompt(args []string) (prompt string, oneShot bool, err error) {
 	return prompt, true, nil
 }
 
+// checkStdin refuses two users of standard input.
+func checkStdin(args, images []string) error {
+	users := 0
+	for _, image := range images {
+		if path, _, _ := strings.Cut(image, "@"); path == "-" {
+			users++
+		}
+	}
+	if users > 0 && (len(args) == 0 || args[0] == "-") {
+		users++
+	}
+	if users > 1 {
+		return misuse("only one of prompt and pictures can come from standard input")
+	}
+	return nil
+}
+
 func (a *app) newSink(asJSON, quiet bool) sink {
 	if asJSON {
 		return newJSONSink(a.stdout)
@@ -119,7 +149,21 @@ func (t *talk) system(s string) {
 	}
 }
 
-// say adds what the user says.
+// say adds what the user says, after the pictures that were waiting for it.
 func (t *talk) say(s string) {
-	t.conv.Messages = append(t.conv.Messages, text.Message{Role: text.RoleUser, Content: text.Plain(s)})
+	content := text.Plain(s)
+	if len(t.pending) > 0 {
+		var parts []text.Part
+		for range t.pending {
+			parts = append(parts, text.Part{Image: true})
+		}
+		content = text.List(append(parts, text.Part{Text: s})...)
+	}
+	t.conv.Messages = append(t.conv.Messages, text.Message{Role: text.RoleUser, Content: content})
+	t.media, t.pending = append(t.media, t.pending...), nil
+}
+
+// unsay takes back the last thing that was said, which is the user's with the last of the media from n on.
+func (t *talk) unsay(n int) {
+	t.conv.Messages, t.media = t.conv.Messages[:len(t.conv.Messages)-1], t.media[:n]
 }

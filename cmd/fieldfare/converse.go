@@ -12,9 +12,10 @@ import (
 	"github.com/chzyer/readline"
 )
 
-const converseHelp = `/help     this list
-/new      forget the conversation
-/quit     end (as Ctrl-D)
+const converseHelp = `/help         this list
+/image FILE   show a picture with the next message; FILE@280 chooses its tokens
+/new          forget the conversation
+/quit         end (as Ctrl-D)
 A line that ends in \ goes on in the next one. Ctrl-C stops an answer.`
 
 // converse talks with a person, turn by turn, with line editing and a history that is kept between runs.
@@ -49,15 +50,22 @@ func (a *app) converse(ctx context.Context, t *talk) error {
 			fmt.Fprintln(a.stderr, converseHelp)
 			continue
 		case "/new":
-			t.conv.Messages, t.media = t.conv.Messages[:start], nil
+			t.conv.Messages, t.media, t.pending = t.conv.Messages[:start], nil, nil
 			continue
 		case "/quit", "/exit":
 			return nil
 		}
 		rl.SaveHistory(strings.ReplaceAll(said, "\n", " "))
+		if file, ok := strings.CutPrefix(said, "/image "); ok {
+			if err := t.show(ctx, strings.TrimSpace(file)); err != nil {
+				a.report(err)
+			}
+			continue
+		}
+		shown := len(t.media)
 		t.say(said)
 		if err := t.ask(ctx); err != nil && !errors.Is(err, errStopped) {
-			t.conv.Messages = t.conv.Messages[:len(t.conv.Messages)-1]
+			t.unsay(shown)
 			a.report(err) // the conversation goes on without this turn
 		}
 	}

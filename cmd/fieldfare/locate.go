@@ -69,5 +69,8 @@ func (a *app) locate(ctx context.Context, asked string, quiet bool) (string, err
 		fmt.Fprintln(a.stderr, `fieldfare: no model is installed, the built-in demo model answers ("fieldfare install" fetches the real one)`)
 	}
 	demo := filepath.Join(cache, "fieldfare", "demo.gturbo")
-	return demo, install.Materialise(ctx, testdata.Demo(), demo)
+	if err := install.Materialise(ctx, testdata.Demo(), demo); err != nil {
+		return "", err
+	}
+	return demo, unpackDemoPack(ctx, demo)
 }

@@ -23,6 +23,7 @@ type modelFlags struct {
 	kernels      string
 	threads      int
 	quiet        bool
+	images       imageFlags // of commands that take pictures, which add them themselves
 }
 
 func (f *modelFlags) add(cmd *cobra.Command) {
@@ -72,6 +73,9 @@ func (f *modelFlags) options() (core.Options, error) {
 		problems = append(problems, &misuseError{fmt.Errorf("CPU backend: %w", err)})
 	}
 	o.Backend = backend
+	if o.Extensions, err = f.images.extensions(); err != nil {
+		problems = append(problems, err)
+	}
 	if len(problems) == 0 {
 		problems = append(problems, o.Validate())
 	}
@@ -93,6 +97,9 @@ func (a *app) loadTelling(ctx context.Context, f *modelFlags, progress func(done
 	if err != nil {
 		return nil, err
 	}
+	if err := f.images.check(path); err != nil {
+		return nil, err
+	}
 	if a.inUse, err = lease.Use(ctx, path); err != nil {
 		return nil, err
 	}
@@ -110,8 +117,16 @@ func (a *app) loadTelling(ctx context.Context, f *modelFlags, progress func(done
 		fmt.Fprintln(a.stderr, "fieldfare: "+notice)
 	}
 	for _, x := range rt.Extensions() {
-		if x.Err != nil && !f.quiet {
-			fmt.Fprintf(a.stderr, "fieldfare: %v\n", x.Err)
+		if x.Err == nil {
+			continue
+		}
+		notice, fatal := f.images.failed(x.Err)
+		if fatal != nil {
+			rt.Close()
+			return nil, fatal
+		}
+		if notice != "" && !f.quiet {
+			fmt.Fprintln(a.stderr, "fieldfare: "+notice)
 		}
 	}
 	return rt, nil

@@ -11,6 +11,7 @@ import (
 	"github.com/fieldfare/fieldfare/gturbo"
 	"github.com/fieldfare/fieldfare/gturbo/install"
 	"github.com/fieldfare/fieldfare/gturbo/lease"
+	"github.com/fieldfare/fieldfare/visionpack"
 )
 
 // errStopped ends a run that the user broke off.
@@ -60,6 +61,13 @@ var hints = []struct {
 }{
 	{core.ErrContextLength, "raise --max-context, or shorten the prompt"},
 	{core.ErrNoMedia, `pictures need the image pack beside the model: "fieldfare install --vision --help" tells how`},
+	{visionpack.ErrNotFound, `"fieldfare install --vision --model NAME.gturbo" adds it`},
+	{visionpack.ErrIncompatible, `"fieldfare install --vision --overwrite --model NAME.gturbo" makes one for this model`},
+	{visionpack.ErrReceipt, `"fieldfare verify NAME.gturbo" checks the pack and gives it a new receipt`},
+	{visionpack.ErrEntries, "move what does not belong there elsewhere; a missing file: install the pack again"},
+	{visionpack.ErrChecksum, `"fieldfare repair NAME.gturbo" fetches the damaged part again`},
+	{visionpack.ErrSize, `"fieldfare repair NAME.gturbo" fetches the damaged part again`},
+	{visionpack.ErrMetadata, `"fieldfare install --vision --overwrite --model NAME.gturbo" makes the pack anew`},
 	{lease.ErrBusy, "wait until the other fieldfare has finished, or end it"},
 	{install.ErrBusy, "wait until the other fieldfare has finished, or end it"},
 	{install.ErrStateMissing, `start with "fieldfare install", without --resume`},
@@ -83,6 +91,9 @@ func hintFor(err error) string {
 		if errors.Is(err, h.is) {
 			return h.hint
 		}
+	}
+	if hint := pictureHint(err); hint != "" {
+		return hint
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return "check the path; without --model the demo model answers"

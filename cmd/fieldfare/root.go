@@ -33,6 +33,7 @@ Without a model it answers with a small demo model that is part of the program.`
 		a.chatCommand(), a.runCommand(), a.serveCommand(),
 		a.installCommand(), a.verifyCommand(), a.repairCommand(), a.infoCommand(), a.versionCommand(), a.devCommand(),
 	)
+	a.addImageCommand(root)
 	return root
 }
 

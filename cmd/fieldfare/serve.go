@@ -47,6 +47,7 @@ It listens on loopback only. Another --address needs an API key. Web pages of ot
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), &f) },
 	}
 	f.model.add(cmd)
+	f.model.images.add(cmd)
 	o, flags := &f.options, cmd.Flags()
 	flags.StringVar(&o.Address, "address", "127.0.0.1:8080", "IP address or localhost, and port; port 0 takes a free one")
 	flags.StringVar(&o.APIKey, "api-key", "", "clients must send this key")

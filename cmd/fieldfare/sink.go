@@ -13,6 +13,7 @@ import (
 // A sink shows one answer as it comes.
 type sink interface {
 	progress(p core.Progress)
+	picture(p any) // a picture that was encoded; marshals to JSON and prints as a line
 	text(s string)
 	reasoning(s string)
 	call(c text.ToolCall)
@@ -66,6 +67,13 @@ func (s *plainSink) progress(p core.Progress) {
 		if p.Done == p.Total {
 			s.bar.clear()
 		}
+	}
+}
+
+func (s *plainSink) picture(p any) {
+	s.bar.clear()
+	if !s.quiet {
+		fmt.Fprintln(s.app.stderr, p)
 	}
 }
 
@@ -160,6 +168,7 @@ func (s *jsonSink) emit(kind string, fields map[string]any) {
 func (s *jsonSink) progress(p core.Progress) {
 	s.emit("progress", map[string]any{"phase": p.Phase.String(), "done": p.Done, "total": p.Total})
 }
+func (s *jsonSink) picture(p any)      { s.emit("image", map[string]any{"image": p}) }
 func (s *jsonSink) text(t string)      { s.emit("text", map[string]any{"text": t}) }
 func (s *jsonSink) reasoning(t string) { s.emit("reasoning", map[string]any{"text": t}) }
 func (s *jsonSink) call(c text.ToolCall) {

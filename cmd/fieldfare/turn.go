@@ -18,6 +18,8 @@ type talk struct {
 	session *core.Session
 	conv    text.Conversation
 	media   []core.Media // in the order of their places in conv
+	pending []core.Media // for the next thing that the user says
+	images  *imageFlags
 	opts    core.AnswerOptions
 	sink    sink
 }

@@ -1,0 +1,37 @@
+//go:build novision
+
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fieldfare/fieldfare/core"
+)
+
+// This build has no images: text needs nothing of what it leaves out.
+
+type imageFlags struct{}
+
+func (*imageFlags) add(*cobra.Command)                    {}
+func (*imageFlags) addFiles(*cobra.Command, *[]string)    {}
+func (*imageFlags) extensions() ([]core.Extension, error) { return nil, nil }
+func (*imageFlags) check(string) error                    { return nil }
+func (*imageFlags) failed(err error) (string, error)      { return "", err }
+func (*imageFlags) showPictures(sink)                     {}
+
+func (*talk) show(context.Context, string) error { return errNoImages }
+func (*app) readPictures(args []string, _ *imageFlags) ([]core.Media, error) {
+	if len(args) > 0 {
+		return nil, errNoImages
+	}
+	return nil, nil
+}
+func (*app) addImageCommand(*cobra.Command) {}
+
+func pictureHint(error) string { return "" }
+
+func unpackDemoPack(context.Context, string) error { return nil }
+
+var errNoImages = misuse("this fieldfare was built without images")
