@@ -84,20 +84,31 @@ func checkJSON(rq *http.Request) error {
 	return nil
 }
 
-// read takes the body within the time that a client has for it. The deadline is lifted before read returns: later it
-// would end the wait for the client's leaving, and with it the answer.
+// limitBody gives a client its time for the body, whether a handler reads it or not: what is left of one is read before
+// the connection's next request.
+func (s *Server) limitBody(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if c.Request().ContentLength != 0 {
+			control := http.NewResponseController(c.Response())
+			_ = control.SetReadDeadline(time.Now().Add(s.opts.BodyTimeout)) // tests with recorders have no deadlines
+		}
+		return next(c)
+	}
+}
+
+// read takes the body. Then the deadline is lifted: later it would end the wait for the client's leaving, and with it
+// the answer.
 func (s *Server) read(c echo.Context, held *hold) ([]byte, error) {
-	control := http.NewResponseController(c.Response())
-	_ = control.SetReadDeadline(time.Now().Add(s.opts.BodyTimeout)) // tests with recorders have no deadlines
-	defer control.SetReadDeadline(time.Time{})
 	data, err := s.readGrowing(c.Request(), held)
+	if err == nil {
+		_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Time{})
+	}
 	var slow net.Error
 	var own *problem
 	switch {
 	case err == nil, errors.As(err, &own), errors.Is(err, ErrBusy):
 		return data, err
 	case errors.As(err, &slow) && slow.Timeout():
-		c.Response().Header().Set("Connection", "close")
 		return nil, newProblem(http.StatusRequestTimeout, openai.TypeInvalidRequest, "request_timeout",
 			"the body did not come within %v", s.opts.BodyTimeout)
 	}

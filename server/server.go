@@ -51,7 +51,7 @@ func New(o Options) (*Server, error) {
 	s.loading.Store(&loading{})
 	s.metrics = newMetrics(s)
 	s.echo.HTTPErrorHandler = s.handleError
-	s.echo.Use(s.observe, harden, s.checkHost, s.checkOrigin, s.checkKey)
+	s.echo.Use(s.observe, s.limitBody, harden, s.checkHost, s.checkOrigin, s.checkKey)
 	s.routes()
 	s.http = &http.Server{
 		Handler:           s.echo,

@@ -14,6 +14,7 @@ import (
 type tally struct {
 	tokenizer *text.Tokenizer
 	logprobs  bool
+	special   bool // the last token was a control token
 	pending   int
 	waiting   []openai.TokenLogprob
 	reasoning int
@@ -23,9 +24,12 @@ func newTally(t *text.Tokenizer, o *core.GenerateOptions) *tally {
 	return &tally{tokenizer: t, logprobs: o.Logprobs}
 }
 
-// token takes a token before its events.
+// token takes a token before its events. What a control token has not turned into an event was syntax around it.
 func (t *tally) token(k core.Token) {
-	if t.tokenizer.IsSpecial(k.ID) {
+	if t.special {
+		t.pending, t.waiting = 0, nil
+	}
+	if t.special = t.tokenizer.IsSpecial(k.ID); t.special {
 		return
 	}
 	t.pending++

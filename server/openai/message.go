@@ -63,6 +63,7 @@ func (r *reader) message(v value, at string) (Message, *Error) {
 		"reasoning":         text(&m.Reasoning),
 		"refusal":           text(&refusal),
 		"audio":             refused("there is no sound"),
+		"parsed":            ignored,
 		"annotations":       ignored,
 		"cache_control":     ignored,
 		"reasoning_details": ignored,
@@ -147,7 +148,8 @@ func (r *reader) calls(m *Message, v, legacy value) *Error {
 func (r *reader) function(v value, at string) (model.ToolCall, *Error) {
 	var call model.ToolCall
 	err := fields{
-		"name": text(&call.Name),
+		"name":             text(&call.Name),
+		"parsed_arguments": ignored,
 		"arguments": func(v value, at string) *Error {
 			call.Arguments = r.arguments(v, at)
 			return nil
