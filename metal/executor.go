@@ -1,0 +1,270 @@
+package metal
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/fieldfare/fieldfare/core"
+	"github.com/fieldfare/fieldfare/gturbo"
+	"github.com/fieldfare/fieldfare/metal/driver"
+	"github.com/fieldfare/fieldfare/shaders"
+)
+
+// An executor queues the stages of the text model. Its stages are in attend.go, route.go, experts.go and head.go; what
+// the CPU hands over for a chunk is in chunk.go.
+type executor struct {
+	b      *Backend
+	w      *core.Weights
+	opts   core.ExecutorOptions
+	region view
+	slots  slotMap
+	s      stream
+	k      executorKernels
+	layers []layerPlan
+	chunks [2]chunk // used in turn, so that the CPU never writes what queued work reads
+	chunk  *chunk
+
+	residual driver.Buffer // [MaxRows, D]
+	normed   driver.Buffer // [MaxRows, D] input of the next product
+	qkv      driver.Buffer // [MaxRows, widest row of q, k and v]
+	out      driver.Buffer // [MaxRows, D]
+	act      driver.Buffer // [MaxRows, Fs]
+	shared   driver.Buffer // [MaxRows, D] shared expert, not normed yet
+	expertIn driver.Buffer // [MaxRows, D] what routed experts see
+	scores   driver.Buffer // [MaxRows, E]
+	chosen   driver.Buffer // [MaxRows, K] ids, read by the CPU
+	shares   driver.Buffer // [MaxRows, K] their weights, read by the CPU
+	pickAct  driver.Buffer // [maxPicks, F]
+	routed   driver.Buffer // [MaxRows, K, D] outputs of the experts
+	parts    driver.Buffer // attend_split; made and grown on demand
+	sums     driver.Buffer
+	logits   driver.Buffer // [rows, V]; made and grown on demand
+	buffers  []*driver.Buffer
+
+	experts []gturbo.ExpertID // [MaxRows, K] the CPU's copies
+	weights []float32
+
+	// Parameter blocks of dispatches live here: a local one would cost an allocation each.
+	at struct {
+		norm   shaders.NormParams
+		affine shaders.AffineParams
+		geglu  shaders.GegluParams
+		heads  shaders.HeadsParams
+		attend shaders.AttendParams
+		choose shaders.ChooseParams
+		embed  shaders.EmbedParams
+	}
+	runs pendingRuns
+}
+
+// executorKernels are the pipelines of the text stages.
+type executorKernels struct {
+	embed, norm, normAdd, routerInput, choose, tail *kernel
+	affine, geglu                                   map[int]byRows // by bits
+	expertGeglu, expertDown                         byRows
+	heads                                           *kernel
+	attend, attendSplit, attendJoin                 map[int]*kernel // by head width
+}
+
+// byRows are a product's kernels for one row and for many. Their bits are the same.
+type byRows struct{ one, many *kernel }
+
+// NewExecutor checks the shapes of w, wraps its region and allocates all scratch. Errors wrap ErrShape or are the
+// device's.
+func (b *Backend) NewExecutor(w *core.Weights, opts core.ExecutorOptions) (core.Executor, error) {
+	if opts.MaxRows < 1 || opts.KV != core.KVFloat16 && opts.KV != core.KVFloat32 {
+		return nil, fmt.Errorf("metal: executor for %d rows, KV type %d: %w", opts.MaxRows, opts.KV, ErrShape)
+	}
+	e := &executor{b: b, w: w, opts: opts, s: stream{queue: b.queue}}
+	e.slots = slotMap{b: b, views: map[*byte]*slotView{}}
+	if err := e.plan(); err != nil {
+		e.Close()
+		return nil, err
+	}
+	if err := e.loadKernels(); err != nil {
+		e.Close()
+		return nil, err
+	}
+	if err := e.allocate(); err != nil {
+		e.Close()
+		return nil, err
+	}
+	return e, nil
+}
+
+// plan checks the model and lays out the parameters of every layer.
+func (e *executor) plan() error {
+	s := shapeCheck{}
+	s.dimensions(e.w, e.b.info.MaxThreadgroupMemory)
+	if len(s.problems) > 0 {
+		return joinProblems("metal: model", s.problems)
+	}
+	var err error
+	if e.region, err = e.b.wrap(e.w.Region); err != nil {
+		return err
+	}
+	s.region = e.region
+	c := &e.w.Config
+	e.at.embed = shaders.EmbedParams{
+		Table: s.affine("embed_tokens", e.w.Embed, c.Vocab, c.Hidden), Width: u32(c.Hidden), Factor: c.EmbedScale,
+	}
+	s.vector("norm", e.w.Norm, c.Hidden)
+	for i := range e.w.Layers {
+		e.layers = append(e.layers, planLayer(&s, e.w, i))
+	}
+	s.expert(e.w.Expert, c)
+	return joinProblems("metal: model", s.problems)
+}
+
+func (e *executor) loadKernels() error {
+	s := kernelSet{b: e.b}
+	kv := "f16"
+	if e.opts.KV == core.KVFloat32 {
+		kv = "f32"
+	}
+	pair := func(name string) byRows { return byRows{s.get(name + "_r1"), s.get(name + "_r8")} }
+	e.k = executorKernels{
+		embed: s.get("embed_int4"), norm: s.get("rmsnorm"), normAdd: s.get("rmsnorm_add"),
+		routerInput: s.get("router_input"), choose: s.get("choose"), tail: s.get("tail"), heads: s.get("heads_" + kv),
+		affine:      map[int]byRows{4: pair("affine_int4"), 8: pair("affine_int8")},
+		geglu:       map[int]byRows{4: pair("affine_geglu_int4"), 8: pair("affine_geglu_int8")},
+		expertGeglu: pair("expert_geglu_int4"), expertDown: pair("expert_down_int4"),
+		attend: map[int]*kernel{}, attendSplit: map[int]*kernel{}, attendJoin: map[int]*kernel{},
+	}
+	for _, l := range e.w.Config.Layers {
+		w := l.HeadDim
+		e.k.attend[w] = s.get(fmt.Sprintf("attend_%s_d%d", kv, w))
+		e.k.attendSplit[w] = s.get(fmt.Sprintf("attend_split_%s_d%d", kv, w))
+		e.k.attendJoin[w] = s.get(fmt.Sprintf("attend_join_d%d", w))
+	}
+	return s.err()
+}
+
+// allocate makes the scratch that the model's dimensions and the number of rows take.
+func (e *executor) allocate() error {
+	c, rows := &e.w.Config, e.opts.MaxRows
+	stride := 0
+	for i := range e.layers {
+		stride = max(stride, int(e.layers[i].qkv.Outputs))
+	}
+	for _, want := range []struct {
+		buffer *driver.Buffer
+		floats int
+		label  string
+	}{
+		{&e.residual, rows * c.Hidden, "residual"}, {&e.normed, rows * c.Hidden, "normed"}, {&e.qkv, rows * stride, "qkv"},
+		{&e.out, rows * c.Hidden, "out"}, {&e.act, rows * c.SharedWidth, "act"}, {&e.shared, rows * c.Hidden, "shared"},
+		{&e.expertIn, rows * c.Hidden, "expert input"}, {&e.scores, rows * c.Experts, "scores"},
+		{&e.chosen, rows * c.TopK, "chosen"}, {&e.shares, rows * c.TopK, "shares"},
+		{&e.pickAct, maxPicks * c.ExpertWidth, "pick act"}, {&e.routed, rows * c.TopK * c.Hidden, "routed"},
+	} {
+		if err := e.grow(want.buffer, 4*want.floats, want.label); err != nil {
+			return err
+		}
+	}
+	for i := range e.chunks {
+		if err := e.chunks[i].allocate(e); err != nil {
+			return err
+		}
+	}
+	e.chunk = &e.chunks[0]
+	e.experts = make([]gturbo.ExpertID, rows*c.TopK)
+	e.weights = make([]float32, rows*c.TopK)
+	return nil
+}
+
+// grow makes a buffer of at least n bytes. What the old one held is lost; queued work that uses it completes.
+func (e *executor) grow(buffer *driver.Buffer, n int, label string) error {
+	if *buffer != nil && (*buffer).Len() >= n {
+		return nil
+	}
+	made, err := e.b.device.NewBuffer(n)
+	if err != nil {
+		return fmt.Errorf("metal: %s: %w", label, err)
+	}
+	made.SetLabel(label)
+	if *buffer == nil {
+		e.buffers = append(e.buffers, buffer)
+	} else {
+		(*buffer).Free()
+	}
+	*buffer = made
+	return nil
+}
+
+// Residual copies the residual stream of b's rows.
+func (e *executor) Residual(b *core.Batch, dst []float32) error {
+	if err := e.s.wait(); err != nil {
+		return err
+	}
+	copy(dst, floats(e.residual)[:len(b.Tokens)*e.w.Config.Hidden])
+	return nil
+}
+
+// Drain waits until all queued work has passed, forgets a failure after returning it, and lets go of expert slots, whose
+// memory may now change hands.
+func (e *executor) Drain() error {
+	e.flushRuns()
+	err := e.s.reset()
+	e.slots.drop()
+	return err
+}
+
+// Stats tells what was queued and waited for so far.
+func (e *executor) Stats() Stats { return e.s.stats }
+
+// Close waits for queued work and gives all buffers back. Caches are closed apart.
+func (e *executor) Close() error {
+	err := e.Drain()
+	for _, b := range e.buffers {
+		(*b).Free()
+	}
+	if e.region.buffer != nil {
+		e.region.buffer.Free()
+	}
+	e.buffers, e.region = nil, view{}
+	return err
+}
+
+// end closes a stage: encoders stay open within one stage only.
+func (e *executor) end() error {
+	e.s.endEncoder()
+	return e.s.err
+}
+
+// product encodes y = W x for rows.
+func (e *executor) product(p *shaders.AffineParams, bits, rows int, x, y argument) {
+	e.at.affine = *p
+	e.at.affine.Rows = u32(rows)
+	k, height := e.k.affine[bits].one, rows
+	if rows > 1 {
+		k, height = e.k.affine[bits].many, ceil(rows, shaders.ProductRows)
+	}
+	width := ceil(int(p.Outputs), shaders.ProductSimds*shaders.ProductOutputs)
+	e.s.dispatch(k, driver.D2(width, height), in(e.region.buffer), x, y, inBytes(shaders.Bytes(&e.at.affine)))
+}
+
+// normRows encodes y = RMS(x) * w for rows.
+func (e *executor) normRows(k *kernel, p *shaders.NormParams, rows int, x, y argument) {
+	e.at.norm = *p
+	e.s.dispatch(k, driver.D1(rows), in(e.region.buffer), x, y, inBytes(shaders.Bytes(&e.at.norm)))
+}
+
+func ceil(n, by int) int { return (n + by - 1) / by }
+
+// floats views a buffer as float32 elements.
+func floats(b driver.Buffer) []float32 {
+	bytes := b.Bytes()
+	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(bytes))), len(bytes)/4)
+}
+
+// asBytes views words as the bytes that a kernel reads.
+func asBytes(words []uint32) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), 4*len(words))
+}
+
+// words views a buffer as uint32 elements.
+func words(b driver.Buffer) []uint32 {
+	bytes := b.Bytes()
+	return unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(bytes))), len(bytes)/4)
+}
