@@ -83,15 +83,15 @@ func TestAWriterExcludesAndSaysWhoItIs(t *testing.T) {
 
 func TestAReaderWaitsForAWriter(t *testing.T) {
 	path := lockPath(t)
-	held := mustExclusive(t, path, "repair")
-	time.AfterFunc(60*time.Millisecond, func() { held.Close() })
+	writer := mustExclusive(t, path, "repair")
+	time.AfterFunc(60*time.Millisecond, func() { writer.Close() })
 	l, err := Shared(t.Context(), path, 10*time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}
 	l.Close()
 
-	held = mustExclusive(t, path, "")
+	held := mustExclusive(t, path, "")
 	defer held.Close()
 	if _, err := Shared(t.Context(), path, 50*time.Millisecond); !errors.Is(err, ErrBusy) ||
 		!strings.Contains(err.Error(), "being modified") {
