@@ -67,10 +67,14 @@ func (a *app) judgePictures(args []string, opts vision.PictureOptions, asJSON bo
 				err = fmt.Errorf("%s: %w", m.Name, err)
 			}
 		}
-		if err != nil {
+		switch {
+		case err != nil:
 			j.Error, j.Hint = err.Error(), pictureHint(err)
 			refused = append(refused, err)
-		} else if !asJSON {
+			if len(args) > 1 && !asJSON {
+				a.report(err) // each with its own hint
+			}
+		case !asJSON:
 			a.printJudgement(j)
 		}
 		all = append(all, j)
@@ -79,6 +83,9 @@ func (a *app) judgePictures(args []string, opts vision.PictureOptions, asJSON bo
 		if err := json.NewEncoder(a.stdout).Encode(all); err != nil {
 			return err
 		}
+	}
+	if len(refused) > 0 && len(args) > 1 {
+		return fmt.Errorf("%d of %d pictures are refused", len(refused), len(args))
 	}
 	return errors.Join(refused...)
 }

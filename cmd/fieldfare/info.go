@@ -110,7 +110,7 @@ func describe(path string) ([]fact, error) {
 		{"resident_bytes", "stays resident", int64(m.Files[gturbo.WeightsFile].Size), size(int64(m.Files[gturbo.WeightsFile].Size))},
 		{"expert_bytes", "streamed", experts, size(experts)},
 	}
-	return append(facts, receiptFacts(root)...), nil
+	return append(append(facts, receiptFacts(root)...), packFacts(root.Path())...), nil
 }
 
 // receiptFacts says when and how the install was last verified.

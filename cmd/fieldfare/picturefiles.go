@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
@@ -61,10 +62,14 @@ func (a *app) readPicture(arg string) (core.Media, error) {
 	} else {
 		m.Data, err = picture.ReadFile(path, picture.Limits{})
 	}
-	if err != nil {
-		return m, fmt.Errorf("%s: %w", m.Name, err)
+	var system *fs.PathError // names the file itself
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		err = withHint(err, "check the path of the picture")
+	case err != nil && !errors.As(err, &system):
+		err = fmt.Errorf("%s: %w", m.Name, err)
 	}
-	return m, nil
+	return m, err
 }
 
 // readPictures reads pictures and has their headers judged, so that a bad one is refused before the model is loaded.

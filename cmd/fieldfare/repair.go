@@ -18,7 +18,7 @@ func (a *app) repairCommand() *cobra.Command {
 		Use:   "repair NAME.gturbo",
 		Short: "Fetch the damaged parts of an install again",
 		Long: `repair verifies an install and fetches what is damaged, blocks of at most 1 MiB, from the source that the install
-was made from; the rest stays where it is. A sound install is left alone.`,
+was made from; the rest stays where it is. So is its image pack. A sound install is left alone.`,
 		Example: `  fieldfare repair gemma4.gturbo
   fieldfare repair --from ./checkpoint gemma4.gturbo`,
 		Args: exactArgs(1, "the path of an install"),
@@ -30,28 +30,50 @@ was made from; the rest stays where it is. A sound install is left alone.`,
 			ctx, stop := interruptible(cmd.Context())
 			defer stop()
 			progress := a.newShow(&show)
-			report, err := install.Repair(ctx, install.RepairOptions{Source: src, Path: args[0], Progress: progress.event})
+			options := install.RepairOptions{Source: src, Path: args[0], Progress: progress.event}
+			text, err := install.Repair(ctx, options)
+			progress.bar.clear()
+			if err != nil {
+				return err
+			}
+			pack, images, err := repairPack(ctx, options)
 			progress.bar.clear()
 			if err != nil {
 				return err
 			}
 			if show.asJSON {
-				return json.NewEncoder(a.stdout).Encode(map[string]any{
-					"type": "done", "damages": damageReports(report.Damages), "rebuilt": append([]string{}, report.Rebuilt...),
-					"fetched_bytes": report.FetchedBytes,
-				})
+				done := repairReport(text)
+				if images != nil {
+					done["image_pack"] = repairReport(images)
+				}
+				done["type"] = "done"
+				return json.NewEncoder(a.stdout).Encode(done)
 			}
-			for _, d := range report.Damages {
-				fmt.Fprintln(a.stdout, "repaired:", d)
+			a.printRepaired(args[0], text)
+			if images != nil {
+				a.printRepaired(pack, images)
 			}
-			for _, name := range report.Rebuilt {
-				fmt.Fprintln(a.stdout, "made anew:", name)
-			}
-			fmt.Fprintf(a.stdout, "%s is sound; %s fetched\n", args[0], size(report.FetchedBytes))
 			return nil
 		},
 	}
 	from.add(cmd)
 	show.add(cmd)
 	return cmd
+}
+
+func (a *app) printRepaired(path string, r *install.RepairReport) {
+	for _, d := range r.Damages {
+		fmt.Fprintln(a.stdout, "repaired:", d)
+	}
+	for _, name := range r.Rebuilt {
+		fmt.Fprintln(a.stdout, "made anew:", name)
+	}
+	fmt.Fprintf(a.stdout, "%s is sound; %s fetched\n", path, size(r.FetchedBytes))
+}
+
+// repairReport is what programs read.
+func repairReport(r *install.RepairReport) map[string]any {
+	return map[string]any{
+		"damages": damageReports(r.Damages), "rebuilt": append([]string{}, r.Rebuilt...), "fetched_bytes": r.FetchedBytes,
+	}
 }

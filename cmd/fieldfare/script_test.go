@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -13,7 +14,7 @@ func TestMain(m *testing.M) {
 }
 
 // TestScript runs the program as users do. Each script in testdata/script is a story with its files inline; $REPO is
-// the repository's testdata folder, the demo model's cache is shared.
+// the repository's testdata folder, the demo model's cache is shared. [images] holds in builds that have them.
 func TestScript(t *testing.T) {
 	repo, err := filepath.Abs("../../testdata")
 	if err != nil {
@@ -22,6 +23,12 @@ func TestScript(t *testing.T) {
 	cache := t.TempDir()
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
+		Condition: func(name string) (bool, error) {
+			if name != "images" {
+				return false, fmt.Errorf("no condition %q", name)
+			}
+			return withImages, nil
+		},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("REPO", repo)
 			env.Setenv("XDG_CACHE_HOME", cache)
