@@ -87,7 +87,7 @@ func (j *job) run(ctx context.Context, v voice) (account, error) {
 		return nil
 	}
 	if j.raw {
-		a.Answer, err = answerRaw(ctx, session, j, emit)
+		a.Answer, err = answerRaw(ctx, session.Session, j, emit)
 	} else {
 		a.Answer, err = session.Answer(ctx, j.prompt, j.opts, emit)
 	}

@@ -36,6 +36,7 @@ func TestFinishReasons(t *testing.T) {
 		{"a tool call", say("What is the weather in Lisbon?", `"tools":[`+weatherTool+`]`), "", "tool_calls"},
 		{"a tool call cut by max_tokens", say("What is the weather in Lisbon?", `"max_tokens":6,"tools":[`+weatherTool+`]`),
 			"<|tool_call>call:get_weather", "length"},
+		{"a tool call cut inside its arguments", say("What is the weather in Lisbon?", `"max_tokens":9,"tools":[`+weatherTool+`]`), "", "length"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a := s.chat(c.body)

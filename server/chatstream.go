@@ -115,6 +115,8 @@ func (v *chatVoice) say(e text.Event, tokens []openai.TokenLogprob) {
 		part := openai.ToolCall{Index: &e.Index, Function: openai.FunctionCall{Arguments: e.Text}}
 		v.delta(openai.Delta{ToolCalls: []openai.ToolCall{part}}, nil)
 	case text.EventMalformed:
-		v.delta(openai.Delta{Content: &e.Err.Raw}, nil)
+		if e.Index < 0 {
+			v.delta(openai.Delta{Content: &e.Err.Raw}, nil)
+		}
 	}
 }

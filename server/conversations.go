@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/fieldfare/fieldfare/core"
@@ -14,50 +15,78 @@ type conversations struct {
 	budget int64
 
 	mu   sync.Mutex
-	kept []*core.Session // most recently used first
-	busy *core.Session   // not in kept
+	kept []*conversation
+	busy *conversation // not in kept
+	now  int           // requests so far
 }
 
-// most bounds how many conversations are kept, whatever they cost.
+// A conversation is a session and what is worth keeping of it.
+type conversation struct {
+	*core.Session
+	prompt int // tokens of its last prompt: what a follow-up is likely to begin with
+	used   int // when
+}
+
+// mostConversations bounds how many are kept, whatever they cost.
 const mostConversations = 64
 
-// take returns the session for p, empty or not. Its caller runs it and gives it back with put; there is one caller at
-// a time, the holder of the queue's turn.
-func (c *conversations) take(p *core.Prompt) (*core.Session, error) {
+// take returns the conversation for p, new or not. Its caller runs it and gives it back with put; there is one caller
+// at a time, the holder of the queue's turn.
+func (c *conversations) take(p *core.Prompt) (*conversation, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.busy != nil {
-		panic("BUG: server: a session is taken while another one runs")
+		panic("BUG: server: a conversation is taken while another one runs")
 	}
-	at, score := c.best(p)
-	if (at < 0 || score < 0) && c.mayGrow() {
+	c.now++
+	at := c.best(p)
+	if (at < 0 || !c.continues(c.kept[at], p)) && c.mayGrow() {
 		s, err := c.rt.NewSession()
 		if err == nil {
-			c.busy = s
-			return s, nil
-		}
-		if at < 0 {
+			c.busy = &conversation{Session: s}
+		} else if at < 0 {
 			return nil, fmt.Errorf("start a conversation: %w", err)
 		}
 	}
-	c.busy = c.kept[at]
-	c.kept = append(c.kept[:at:at], c.kept[at+1:]...)
+	if c.busy == nil {
+		c.busy = c.kept[at]
+		c.kept = slices.Delete(c.kept, at, at+1)
+	}
+	c.busy.prompt, c.busy.used = len(p.Tokens), c.now
 	return c.busy, nil
 }
 
-// best returns the kept session with the highest score for p, -1 if there is none. The score is how many tokens need
-// not be computed, less those that would have to be computed again if the session's own conversation went on; the
-// longer a conversation rests, the less likely that is. So a short side request does not take the place of a long
-// conversation that it has nothing in common with.
-func (c *conversations) best(p *core.Prompt) (at, score int) {
+// best returns the kept conversation in which p costs least, -1 if there is none: what need not be computed counts for
+// it, what it is worth without p against it. So a short side request does not end a long conversation that it has
+// nothing in common with.
+func (c *conversations) best(p *core.Prompt) (at int) {
 	at = -1
-	for i, s := range c.kept {
-		shared := s.Shared(p).Tokens
-		if n := shared - (s.Tokens()-shared)/(1+i); at < 0 || n >= score {
-			at, score = i, n
+	most := 0
+	for i, v := range c.kept {
+		shared := v.Shared(p).Tokens
+		if n := shared - c.worth(v, shared); at < 0 || n > most {
+			at, most = i, n
 		}
 	}
-	return at, score
+	return at
+}
+
+// worth is how many tokens are likely to be computed again when v keeps only its first shared ones: fewer the more
+// requests have come since it was used.
+func (c *conversations) worth(v *conversation, shared int) int {
+	return v.beyond(shared) / (1 + c.now - v.used)
+}
+
+// beyond is how many tokens v holds of its last prompt, without the first shared ones.
+func (v *conversation) beyond(shared int) int { return max(0, min(v.prompt, v.Tokens())-shared) }
+
+// continues reports whether p goes on from v, or changes little of it. Two conversations that only begin alike, with
+// the same instructions for instance, are kept apart as long as there is memory.
+func (c *conversations) continues(v *conversation, p *core.Prompt) bool {
+	shared := v.Shared(p).Tokens
+	lost := v.beyond(shared)
+	const tail = 16 // a prompt ends with tokens that no history has
+	return shared > 0 && (lost <= tail || 8*lost <= shared)
 }
 
 // mayGrow reports whether another session fits the budget.
@@ -65,28 +94,36 @@ func (c *conversations) mayGrow() bool {
 	if len(c.kept) == 0 {
 		return true
 	}
-	return len(c.kept) < mostConversations && c.bytes()+c.kept[0].SizeBytes() <= c.budget
+	smallest := c.kept[0].SizeBytes()
+	for _, v := range c.kept {
+		smallest = min(smallest, v.SizeBytes())
+	}
+	return len(c.kept) < mostConversations && c.bytes()+smallest <= c.budget
 }
 
 func (c *conversations) bytes() int64 {
 	var sum int64
-	for _, s := range c.kept {
-		sum += s.SizeBytes()
+	for _, v := range c.kept {
+		sum += v.SizeBytes()
 	}
 	return sum
 }
 
-// put gives the session that take returned back as the most recently used. Those that rested longest are closed when
-// memory has grown beyond the budget.
-func (c *conversations) put(s *core.Session) {
+// put gives back what take returned. When memory has grown beyond the budget, those that are worth least are closed.
+func (c *conversations) put(v *conversation) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.busy = nil
-	c.kept = append([]*core.Session{s}, c.kept...)
+	c.kept = append(c.kept, v)
 	for len(c.kept) > 1 && c.bytes() > c.budget {
-		last := len(c.kept) - 1
-		c.kept[last].Close()
-		c.kept = c.kept[:last]
+		least := 0
+		for i, v := range c.kept {
+			if c.worth(v, 0) < c.worth(c.kept[least], 0) {
+				least = i
+			}
+		}
+		c.kept[least].Close()
+		c.kept = slices.Delete(c.kept, least, least+1)
 	}
 }
 

@@ -13,14 +13,15 @@ type reply struct {
 	logprobs bool
 
 	content, reasoning strings.Builder
-	calls              []openai.ToolCall // by index, malformed ones included
+	calls              []openai.ToolCall // by index
 	malformed          []openai.MalformedCall
 	tokens             []openai.TokenLogprob
 }
 
 func (r *reply) progress(openai.Progress) {}
 
-// say takes one event. The text of a malformed call becomes content, so that nothing is lost.
+// say takes one event. What began as a call and was none is content, unless it was announced as a call already: then
+// it stays one, with the arguments as far as they could be read, and a client answers it like any other bad call.
 func (r *reply) say(e text.Event, tokens []openai.TokenLogprob) {
 	r.tokens = append(r.tokens, tokens...)
 	switch e.Kind {
@@ -35,25 +36,17 @@ func (r *reply) say(e text.Event, tokens []openai.TokenLogprob) {
 	case text.EventCallArguments:
 		r.calls[e.Index].Function.Arguments += e.Text
 	case text.EventMalformed:
-		r.content.WriteString(e.Err.Raw)
+		if e.Index < 0 {
+			r.content.WriteString(e.Err.Raw)
+		}
 		r.malformed = append(r.malformed, openai.MalformedCall{
 			Index: e.Index, Name: e.Err.Name, Error: e.Err.Err.Error(), Raw: e.Err.Raw,
 		})
 	}
 }
 
-// answer returns what was collected, without calls that turned out to be malformed.
 func (r *reply) answer() openai.Answer {
-	a := openai.Answer{Role: "assistant", Reasoning: r.reasoning.String()}
-	broken := make(map[int]bool)
-	for _, m := range r.malformed {
-		broken[m.Index] = true
-	}
-	for i, call := range r.calls {
-		if !broken[i] {
-			a.ToolCalls = append(a.ToolCalls, call)
-		}
-	}
+	a := openai.Answer{Role: "assistant", Reasoning: r.reasoning.String(), ToolCalls: r.calls}
 	if content := r.content.String(); content != "" || len(a.ToolCalls) == 0 {
 		a.Content = &content
 	}

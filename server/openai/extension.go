@@ -51,8 +51,8 @@ type Experts struct {
 	HitRate   float64 `json:"hit_rate"`
 }
 
-// A MalformedCall is what began as a tool call and was none. Raw is part of the content, too. Index is that of the call
-// in the stream, -1 if it was not announced there.
+// A MalformedCall is what began as a tool call and was none. Raw is everything that the model wrote of it. Index is that
+// of the unfinished call among the answer's; -1 means that Raw is part of the content instead.
 type MalformedCall struct {
 	Index int    `json:"index"`
 	Name  string `json:"name,omitempty"`

@@ -7,7 +7,7 @@ import { files, take } from "./pictures.js";
 import { thumb } from "./thumb.js";
 import { toast } from "./toast.js";
 
-const fine = matchMedia("(pointer: fine)"); // a mouse, and most likely a real keyboard
+const coarse = matchMedia("(pointer: coarse)"); // fingers, and a keyboard on the screen
 
 // A Composer sends "change" when the draft is different, and calls app.ask with what was sent.
 export class Composer extends EventTarget {
@@ -54,7 +54,7 @@ export class Composer extends EventTarget {
     if (event.isComposing) return; // an input method's own Enter
     const { key, shiftKey, ctrlKey, metaKey } = event;
     if (key === "Enter" && !shiftKey) {
-      const sends = (fine.matches && localStorage.getItem("fieldfare.enter") !== "line") || ctrlKey || metaKey;
+      const sends = (!coarse.matches && localStorage.getItem("fieldfare.enter") !== "line") || ctrlKey || metaKey;
       if (!sends) return;
       event.preventDefault();
       this.send();
