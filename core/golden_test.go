@@ -33,7 +33,7 @@ func loadDemo(t testing.TB, change func(*core.Options)) *core.Runtime {
 
 func loadInstall(t testing.TB, path string, change func(*core.Options)) *core.Runtime {
 	t.Helper()
-	opts := core.Options{Backend: cpuBackend(t, cpu.Options{}), MaxContext: 2048}
+	opts := core.Options{Backend: cpuBackend(t, cpu.Options{Float32: true}), MaxContext: 2048}
 	if change != nil {
 		change(&opts)
 	}

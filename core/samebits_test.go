@@ -94,8 +94,8 @@ func TestSameBitsWhereverExpertsLie(t *testing.T) {
 		"poisoned":    func(o *core.Options) { o.Experts.Poison = true },
 		"two slots":   func(o *core.Options) { o.Experts.Slots = 2 },
 		"one read":    func(o *core.Options) { o.Experts.Reads = 1 },
-		"one thread":  func(o *core.Options) { o.Backend = cpuBackend(t, cpu.Options{Threads: 1}) },
-		"six threads": func(o *core.Options) { o.Backend = cpuBackend(t, cpu.Options{Threads: 6}) },
+		"one thread":  func(o *core.Options) { o.Backend = cpuBackend(t, cpu.Options{Threads: 1, Float32: true}) },
+		"six threads": func(o *core.Options) { o.Backend = cpuBackend(t, cpu.Options{Threads: 6, Float32: true}) },
 	} {
 		sameBits(t, name, run(change, nil), want)
 	}

@@ -10,7 +10,7 @@ import "golang.org/x/sys/cpu"
 func machineKernels() []*kernelSet {
 	x := cpu.X86
 	if x.HasAVX2 && x.HasFMA && x.HasF16C {
-		return []*kernelSet{avx2Kernels, avx2Int16Kernels}
+		return []*kernelSet{avx2Int16Kernels, avx2Kernels}
 	}
 	return nil
 }

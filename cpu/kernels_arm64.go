@@ -6,11 +6,10 @@ import "golang.org/x/sys/cpu"
 
 // machineKernels is the one place that asks what an Arm processor has. Every 64-bit one has NEON.
 func machineKernels() []*kernelSet {
-	sets := []*kernelSet{neonKernels}
 	if cpu.ARM64.HasASIMDDP {
-		sets = append(sets, neonDotKernels)
+		return []*kernelSet{neonDotKernels, neonKernels}
 	}
-	return sets
+	return []*kernelSet{neonKernels}
 }
 
 // sumLanes is how many lanes a running sum of a product has.
