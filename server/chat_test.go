@@ -247,7 +247,7 @@ func TestModels(t *testing.T) {
 		Context    int `json:"context_window"`
 		Modalities struct{ Input []string }
 	}](t, data)
-	if status != 200 || m.Context != 4096 || !slices.Equal(m.Modalities.Input, []string{"text"}) {
+	if status != 200 || m.Context != 4096 || !slices.Equal(m.Modalities.Input, []string{"text", "image"}) {
 		t.Errorf("status %d: %s", status, data)
 	}
 }

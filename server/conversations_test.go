@@ -65,7 +65,7 @@ func questions(r *rand.Rand) string {
 // started, for the same answer from nothing: text and log-probabilities are the same to the last bit.
 func TestFollowUpsEqualColdRuns(t *testing.T) {
 	warm := start(t)
-	coldModel := loadDemo(t, core.Options{})
+	coldModel := loadDemo(t, core.Options{Extensions: []core.Extension{sight(t)}})
 	t.Cleanup(func() { coldModel.Close() })
 	r := rand.New(rand.NewPCG(7, 7))
 	const logprobs = `"logprobs":true`

@@ -21,9 +21,10 @@ import (
 	"github.com/fieldfare/fieldfare/gturbo/install"
 	"github.com/fieldfare/fieldfare/server"
 	"github.com/fieldfare/fieldfare/testdata"
+	"github.com/fieldfare/fieldfare/vision"
 )
 
-// demoPath is the demo model, installed once for all tests.
+// demoPath is the demo model with its image pack, installed once for all tests.
 var demoPath string
 
 func TestMain(m *testing.M) {
@@ -32,12 +33,25 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	demoPath = filepath.Join(dir, "demo.gturbo")
-	if err := install.Materialise(context.Background(), testdata.Demo(), demoPath); err != nil {
+	err = errors.Join(
+		install.Materialise(context.Background(), testdata.Demo(), demoPath),
+		install.MaterialisePack(context.Background(), testdata.DemoVision(), filepath.Join(dir, "demo.vision.gturbo")))
+	if err != nil {
 		panic(err)
 	}
 	code := m.Run()
 	os.RemoveAll(dir)
 	os.Exit(code)
+}
+
+// sight is the image extension for one model.
+func sight(t testing.TB) core.Extension {
+	t.Helper()
+	x, err := vision.New(vision.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
 }
 
 // loadDemo returns the demo model on the CPU backend.
@@ -67,7 +81,7 @@ type testServer struct {
 func start(t testing.TB, change ...func(*server.Options)) *testServer {
 	t.Helper()
 	s := startWithout(t, change...)
-	s.rt = loadDemo(t, core.Options{})
+	s.rt = loadDemo(t, core.Options{Extensions: []core.Extension{sight(t)}})
 	s.SetModel(s.rt)
 	return s
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fieldfare/fieldfare/core"
+	"github.com/fieldfare/fieldfare/server"
 )
 
 // This build has no images: text needs nothing of what it leaves out.
@@ -20,6 +21,8 @@ func (*imageFlags) extensions() ([]core.Extension, error) { return nil, nil }
 func (*imageFlags) check(string) error                    { return nil }
 func (*imageFlags) failed(err error) (string, error)      { return "", err }
 func (*imageFlags) showPictures(sink)                     {}
+func (*imageFlags) addServe(*cobra.Command)               {}
+func (*imageFlags) serve(*server.Options) error           { return nil }
 
 func (*talk) show(context.Context, string) error { return errNoImages }
 func (*app) readPictures(args []string, _ *imageFlags) ([]core.Media, error) {

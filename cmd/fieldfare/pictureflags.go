@@ -24,6 +24,7 @@ type imageFlags struct {
 	pack      string
 	residency string
 	tokens    string
+	high      string // serve only
 	prepare   prepareFlags
 
 	wanted    int // pictures that are sure to come: without a usable pack the model is not even loaded

@@ -15,6 +15,7 @@ const (
 	CodeUnsupportedContent = "unsupported_content"
 	CodeInvalidImageURL    = "invalid_image_url"
 	CodeInvalidImage       = "invalid_image"
+	CodeUnsupportedImage   = "unsupported_image"
 	CodeTooManyImages      = "too_many_images"
 	CodeImageTooLarge      = "image_too_large"
 	CodeContextLength      = "context_length_exceeded"

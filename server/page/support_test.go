@@ -42,15 +42,23 @@ func TestMain(m *testing.M) {
 // loadDemo returns the demo model, which sees.
 func loadDemo(t testing.TB) *core.Runtime {
 	t.Helper()
-	backend, err := cpu.New(cpu.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	sight, err := vision.New(vision.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	rt, err := core.Load(t.Context(), demoPath, core.Options{Backend: backend, Extensions: []core.Extension{sight}})
+	return load(t, sight)
+}
+
+// loadBlind returns the demo model without its image pack.
+func loadBlind(t testing.TB) *core.Runtime { return load(t) }
+
+func load(t testing.TB, extensions ...core.Extension) *core.Runtime {
+	t.Helper()
+	backend, err := cpu.New(cpu.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rt, err := core.Load(context.Background(), demoPath, core.Options{Backend: backend, Extensions: extensions})
 	if err != nil {
 		t.Fatal(err)
 	}
