@@ -27,9 +27,7 @@ func pictureCases(t testing.TB, ids ...string) []pictureCase {
 	var all []struct {
 		ID, Expected string
 		Images       []string
-		Messages     []struct {
-			Content []struct{ Type, Text string }
-		}
+		Messages     []struct{ Content json.RawMessage }
 	}
 	if err := json.Unmarshal(data, &all); err != nil {
 		t.Fatal(err)
@@ -41,7 +39,11 @@ func pictureCases(t testing.TB, ids ...string) []pictureCase {
 				continue
 			}
 			p := pictureCase{file: filepath.Join(pictures, c.Images[0]), answer: strings.TrimSuffix(c.Expected, "<turn|>")}
-			for _, part := range c.Messages[0].Content {
+			var parts []struct{ Type, Text string }
+			if err := json.Unmarshal(c.Messages[0].Content, &parts); err != nil {
+				t.Fatal(err)
+			}
+			for _, part := range parts {
 				p.question += part.Text
 			}
 			out = append(out, p)
@@ -73,7 +75,7 @@ func (b *tab) give(event, file string) {
 
 func TestPicturesAreSeen(t *testing.T) {
 	s := serve(t)
-	cases := pictureCases(t, "e-describe-0", "e-color-1", "e-text-1")
+	cases := pictureCases(t, "e-describe-0", "e-color-1", "e-text-0")
 	for i, how := range []string{"drop", "paste", "picker"} {
 		t.Run(how, func(t *testing.T) {
 			c := cases[i]
@@ -109,7 +111,7 @@ func TestDetailChangesWhatAPictureCosts(t *testing.T) {
 	b.until(`/^\d+ tokens$/.test(document.querySelector("#pictures .tokens")?.innerText)`)
 	auto := b.text("#pictures .tokens")
 	b.run(`const select = document.querySelector("#pictures select");
-		select.value = "low";
+		select.value = "high";
 		select.dispatchEvent(new Event("change"));`)
 	b.until(`/^\d+ tokens$/.test(document.querySelector("#pictures .tokens").innerText) &&
 		document.querySelector("#pictures .tokens").innerText !== ` + quote(auto))

@@ -39,10 +39,13 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// detailed is what a picture of high detail may take, in soft tokens. The demo's default is 70.
+const detailed = 280
+
 // loadDemo returns the demo model, which sees.
 func loadDemo(t testing.TB) *core.Runtime {
 	t.Helper()
-	sight, err := vision.New(vision.Options{})
+	sight, err := vision.New(vision.Options{MaxBudget: detailed})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,6 +87,7 @@ func serve(t testing.TB, change ...func(*server.Options)) *server.Server {
 func serveWithout(t testing.TB, change ...func(*server.Options)) (*server.Server, <-chan error) {
 	t.Helper()
 	o := server.Options{Address: "127.0.0.1:0", Page: page.Serve}
+	o.ImageBudgets.High = detailed
 	for _, c := range change {
 		c(&o)
 	}

@@ -81,11 +81,11 @@ export class App extends EventTarget {
       return false;
     }
     const { conversation } = this;
+    sessionStorage.removeItem(this.draftName);
     const parent = this.editing ? this.editing.parent : conversation.leaf;
     const plain = pictures.map(({ blob, note, ...picture }) => picture);
     const node = add(conversation, parent, { role: "user", text, pictures: plain });
     conversation.title ||= titleOf(node);
-    sessionStorage.removeItem(this.draftName);
     this.editing = null;
     this.save(conversation, pictures.map(({ id, blob }) => ({ id, blob })));
     history.replaceState(null, "", `#${conversation.id}`);
