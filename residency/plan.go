@@ -12,6 +12,8 @@ type Plan struct {
 	Ring    int  // rows of a sliding layer's KV cache
 	Context int  // positions
 	Mapped  bool // expert files are mapped and read in place
+	// Saved is what a session may spend on copies of ring rows, with which it goes back behind a long answer.
+	Saved int64
 
 	Budget int64 // that the plan keeps
 	Asked  int64 // the budget wished for, if the machine cannot spare it; else 0
@@ -55,6 +57,10 @@ const (
 	defaultContext = 4096
 	leastContext   = 1024
 	leastChunk     = 128
+	// mostContext is where a context that nobody asked for stops to grow when everything else is in memory.
+	mostContext = 32768
+	// savedShare is the part of the budget kept for saved rows, if they need that much.
+	savedShare = 32
 )
 
 var chunks = []int{leastChunk, 256, 512, 1024}
@@ -72,6 +78,7 @@ func MakePlan(m Model, w Wish) (*Plan, error) {
 		wish.Slots, wish.Chunk = defaulted(w.Slots, defaultSlots), defaulted(w.Chunk, leastChunk)
 		wish.Context = defaulted(w.Context, min(defaultContext, m.MaxContext))
 		p := m.lay(wish.Slots, wish.Chunk, wish.Context, false, w.Machine)
+		m.save(p, p.Peak()/savedShare)
 		if w.Spare == 0 || p.Peak() <= w.Spare {
 			p.Budget = p.Peak()
 			return p, nil
@@ -84,14 +91,51 @@ func MakePlan(m Model, w Wish) (*Plan, error) {
 	}
 	var least *Plan
 	for _, context := range contexts(m, w) {
-		best, smallest := m.search(budget, context, wish)
+		// Saved rows get their share unless that is what makes a plan too large.
+		best, smallest := m.search(budget-budget/savedShare, context, wish)
+		if best == nil {
+			best, smallest = m.search(budget, context, wish)
+		}
 		if best != nil {
+			best = m.lengthen(best, budget, w)
+			m.save(best, budget-best.Peak())
 			best.Budget, best.Asked = budget, asked
 			return best, nil
 		}
 		least = smallest
 	}
 	return nil, refusal(least, budget, w)
+}
+
+// lengthen doubles the context of a plan that has everything else in memory, as often as that fits.
+func (m Model) lengthen(p *Plan, budget int64, w Wish) *Plan {
+	for p.Mapped && w.Context == 0 {
+		context := 2 * p.Context
+		if context > min(mostContext, m.MaxContext) {
+			break
+		}
+		longer := m.lay(p.Slots, p.Chunk, context, true, w.Machine)
+		if longer.Peak()+m.allRows(longer) > budget {
+			break
+		}
+		p = longer
+	}
+	return p
+}
+
+// allRows is the size of a copy of every ring row: more is never saved.
+func (m Model) allRows(p *Plan) int64 { return int64(p.Ring) * m.KVRow }
+
+// save gives a plan at most n bytes for saved rows.
+func (m Model) save(p *Plan, n int64) {
+	p.Saved = min(n, m.allRows(p))
+	if p.Saved <= 0 {
+		return
+	}
+	p.Items = append(p.Items, Item{Name: "saved rows", Bytes: p.Saved, Detail: "at most, to go back behind long answers"})
+	if p.Encoding > 0 {
+		p.Encoding += p.Saved
+	}
 }
 
 func defaulted(n, otherwise int) int {
@@ -144,7 +188,8 @@ func (m Model) search(budget int64, context int, w Wish) (best, least *Plan) {
 // lay sums up one division of memory.
 func (m Model) lay(slots, chunk, context int, mapped bool, machine Machine) *Plan {
 	p := &Plan{Slots: min(slots, m.Experts), Chunk: chunk, Context: context, Mapped: mapped}
-	p.Ring = min(m.Window-1+chunk, context)
+	rows := min(max(chunk, m.Span), context)
+	p.Ring = min(m.Window-1+rows, context)
 	experts := int64(m.Layers) * int64(m.Stride)
 	add := func(name string, n int64, clean bool, format string, args ...any) {
 		if n > 0 {
@@ -162,11 +207,12 @@ func (m Model) lay(slots, chunk, context int, mapped bool, machine Machine) *Pla
 	add("image tower", m.TowerKept, true, "mapped, kept ready")
 	kv := int64(context)*m.KVPosition + int64(p.Ring)*m.KVRow
 	add("KV cache", kv, false, "%d positions, rings of %d rows", context, p.Ring)
-	add("scratch", m.Scratch+int64(chunk)*m.ScratchRow, false, "chunks of %d rows", chunk)
+	add("other conversations", m.Kept, false, "kept by the server")
+	add("scratch", m.Scratch+int64(rows)*m.ScratchRow, false, "chunks of %d rows", rows)
 	add("program", m.Program, false, "code, heap, stacks")
 	if m.TowerEncoding > 0 {
 		p.Encoding = p.Total() - experts + m.TowerEncoding
-		if mapped { // clean pages give way by themselves, but they count until they do
+		if mapped || m.TowerKept > 0 { // a tower kept ready leaves them; clean pages count until they give way
 			p.Encoding += experts
 		}
 	}

@@ -18,6 +18,10 @@ type Model struct {
 	Scratch, ScratchRow int64
 	Program             int64 // code, Go heap, stacks, logits
 	MaxContext          int   // positions that the model was made for
+	// Span is the longest span of soft tokens: scratch and rings take at least so many rows, whatever the chunk.
+	Span int
+	// Kept is held for conversations other than the one that runs: a server's, 0 elsewhere.
+	Kept int64
 
 	// TowerKept is mapped for good when the image tower is kept ready, else 0. TowerEncoding is what encoding a
 	// picture takes on demand, pictures in flight included, while slots and their descriptors are given back; 0

@@ -5,16 +5,18 @@ import "math"
 // Machine holds measured rates. A zero field is replaced by that of an ordinary laptop, and the plan says so.
 type Machine struct {
 	Disk    float64 // bytes per second of expert-sized reads, see Probe
-	Memory  float64 // bytes per second that all cores read together
+	Memory  float64 // bytes of weights per second that decoding gets through, when none have to be read
 	Compute float64 // rows per second of prefill with all experts in memory
 }
 
 // Rates of a 2-core x86-64 machine with a virtual disk, used where nothing was measured.
-var ordinary = Machine{Disk: 1.3e9, Memory: 40e9, Compute: 40}
+var ordinary = Machine{Disk: 1.3e9, Memory: 30e9, Compute: 40}
 
 // Speed is what a plan is expected to reach, in tokens per second.
 type Speed struct {
 	Decode, Prefill Range
+	// DecodeCost and PrefillCost are what one token costs.
+	DecodeCost, PrefillCost Cost
 	// Measured is false when a rate of the machine was not known.
 	Measured bool
 	turn     float64 // seconds of a typical turn: how plans are compared
@@ -37,9 +39,6 @@ const (
 // 1 would be a router without favourites.
 const reuse = 0.75
 
-// bandwidthShare is the share of the memory's bandwidth that decoding reaches.
-const bandwidthShare = 0.75
-
 func (m Model) speed(p *Plan, machine Machine) Speed {
 	s := Speed{Measured: machine.Disk > 0 && machine.Memory > 0 && machine.Compute > 0}
 	for _, rate := range []struct{ have, otherwise *float64 }{
@@ -60,24 +59,25 @@ func (m Model) speed(p *Plan, machine Machine) Speed {
 	if p.Slots < m.TopK && !p.Mapped {
 		missed = 1
 	}
-	decode := bound{
-		read:    missed * float64(m.TopK) * layers * stride / machine.Disk,
-		compute: (float64(m.Resident) + float64(m.TopK)*layers*stride) / (bandwidthShare * machine.Memory),
+	decode := Cost{
+		Read:    missed * float64(m.TopK) * layers * stride / machine.Disk,
+		Compute: (float64(m.Resident) + float64(m.TopK)*layers*stride) / machine.Memory,
 	}
 	// A chunk touches the experts of K draws per row and layer, and keeps of the last chunk what fits the slots.
 	touched := 1 - math.Pow(1-float64(m.TopK)/float64(m.Experts), float64(p.Chunk))
-	prefill := bound{
-		read:    max(0, touched-share) * float64(m.Experts) * layers * stride / machine.Disk / float64(p.Chunk),
-		compute: 1 / machine.Compute,
+	prefill := Cost{
+		Read:    max(0, touched-share) * float64(m.Experts) * layers * stride / machine.Disk / float64(p.Chunk),
+		Compute: 1 / machine.Compute,
 	}
+	s.DecodeCost, s.PrefillCost = decode, prefill
 	s.Decode, s.Prefill = decode.perSecond(), prefill.perSecond()
 	s.turn = turnPrompt/s.Prefill.Expected() + turnAnswer/s.Decode.Expected()
 	return s
 }
 
-// bound holds the seconds that one token spends on the disk and in arithmetic.
-type bound struct{ read, compute float64 }
+// Cost is the seconds that one token spends on the disk and in arithmetic.
+type Cost struct{ Read, Compute float64 }
 
-func (b bound) perSecond() Range {
-	return Range{Low: 1 / (b.read + b.compute), High: 1 / max(b.read, b.compute)}
+func (c Cost) perSecond() Range {
+	return Range{Low: 1 / (c.Read + c.Compute), High: 1 / max(c.Read, c.Compute)}
 }

@@ -170,3 +170,33 @@ func TestThePlanSaysWhatTheMachineCannotSpare(t *testing.T) {
 		}
 	}
 }
+
+func TestSpansAndSavedRowsAreInTheSum(t *testing.T) {
+	m := gemma
+	m.Span = 280
+	plain, spans := mustPlan(t, gemma, Wish{}), mustPlan(t, m, Wish{})
+	if spans.Ring != 1023+280 || spans.Total() <= plain.Total() {
+		t.Errorf("ring of %d rows, %d bytes; without spans %d", spans.Ring, spans.Total(), plain.Total())
+	}
+	m.Kept = giB
+	if kept := mustPlan(t, m, Wish{}); kept.Total()-spans.Total() < giB {
+		t.Errorf("other conversations add %d bytes, want at least 1 GiB", kept.Total()-spans.Total())
+	}
+	for _, budget := range []int64{2 * giB, 3 * giB, 8 * giB, 20 * giB} {
+		p := mustPlan(t, gemma, Wish{Budget: budget})
+		if all := int64(p.Ring) * gemma.KVRow; p.Saved < min(all, budget/64) || p.Saved > all {
+			t.Errorf("%s: %d bytes for saved rows, the rings hold %d", gib(budget), p.Saved, all)
+		}
+	}
+	if p := mustPlan(t, gemma, Wish{Budget: 20 * giB}); !p.Mapped || p.Context != mostContext {
+		t.Errorf("with room for everything: mapped %v, context %d", p.Mapped, p.Context)
+	}
+}
+
+func TestATowerKeptReadyLeavesTheExperts(t *testing.T) {
+	ready := pictures()
+	ready.TowerKept = giB
+	if p := mustPlan(t, ready, Wish{Budget: 6 * giB}); p.Encoding != p.Total()+ready.TowerEncoding {
+		t.Errorf("encoding takes %d bytes, everything else %d", p.Encoding, p.Total())
+	}
+}

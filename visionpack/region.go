@@ -17,6 +17,20 @@ type Region struct {
 // follows the last layer.
 func (p *Pack) Groups() int { return len(p.groups) }
 
+// Sizes returns the bytes of all groups, and those of the two neighbours that take the most together.
+func (p *Pack) Sizes() (all, pair int64) {
+	first, before := 0, int64(0)
+	for _, n := range p.groups {
+		tensors := p.manifest.Tensors[first:][:n]
+		first += n
+		last := &tensors[n-1]
+		size := int64(last.Offset + last.Size - tensors[0].Offset)
+		all += size
+		pair, before = max(pair, before+size), size
+	}
+	return all, pair
+}
+
 // Map maps a group. The system is asked to read it ahead; nothing is copied.
 func (p *Pack) Map(group int) (*Region, error) {
 	first := 0

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
 	"github.com/fieldfare/fieldfare/core"
 	"github.com/fieldfare/fieldfare/cpu"
+	"github.com/fieldfare/fieldfare/gturbo"
 	"github.com/fieldfare/fieldfare/gturbo/lease"
 	"github.com/fieldfare/fieldfare/residency"
 )
@@ -23,6 +25,8 @@ type modelFlags struct {
 	kernels      string
 	threads      int
 	quiet        bool
+	trust        bool
+	memory       memoryFlags
 	images       imageFlags // of commands that take pictures, which add them themselves
 }
 
@@ -30,12 +34,14 @@ func (f *modelFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&f.model, "model", "", "the .gturbo directory (default: the installed model, else the demo)")
-	flags.IntVar(&f.maxContext, "max-context", 0, "positions of the KV cache (default: 4096, or the model's limit)")
-	flags.IntVar(&f.slots, "expert-cache-slots", 0, "experts kept in memory per layer, 8 to 128 (default 16)")
+	f.memory.add(cmd)
+	flags.IntVar(&f.maxContext, "max-context", 0, "positions of the KV cache (default: what --memory allows, 4096 without)")
+	flags.IntVar(&f.slots, "expert-cache-slots", 0, "experts kept in memory per layer, 8 to 128 (default: what --memory allows, 16 without)")
 	flags.StringVar(&f.policy, "expert-cache-policy", "lfu", "which expert leaves memory first: lfu or lru")
-	flags.IntVar(&f.prefillChunk, "prefill-chunk-tokens", 0, "prompt tokens per pass, 1 to 1024 (default 128)")
+	flags.IntVar(&f.prefillChunk, "prefill-chunk-tokens", 0, "prompt tokens per pass, 1 to 1024 (default: what --memory allows, 128 without)")
 	flags.StringVar(&f.kernels, "cpu-kernels", "", "force a set of CPU kernels: "+kernelSets())
 	flags.IntVar(&f.threads, "threads", 0, "threads that compute (default: what the system grants)")
+	flags.BoolVar(&f.trust, "trust-receipt", false, "take the install's own receipt for its expert files instead of hashing each on first use")
 	flags.BoolVar(&f.quiet, "quiet", false, "print nothing but the answer and errors")
 }
 
@@ -56,8 +62,9 @@ func (f *modelFlags) options() (core.Options, error) {
 		MaxContext:   f.maxContext,
 		PrefillChunk: f.prefillChunk,
 		Experts:      residency.Options{Slots: f.slots},
+		Open:         gturbo.OpenOptions{TrustReceipt: f.trust},
 	}
-	var problems []error
+	problems := []error{f.memory.parse()}
 	switch f.policy {
 	case residency.LFU.String():
 	case residency.LRU.String():
@@ -76,10 +83,10 @@ func (f *modelFlags) options() (core.Options, error) {
 	if o.Extensions, err = f.images.extensions(); err != nil {
 		problems = append(problems, err)
 	}
-	if len(problems) == 0 {
-		problems = append(problems, o.Validate())
+	if err := errors.Join(problems...); err != nil {
+		return o, err
 	}
-	return o, errors.Join(problems...)
+	return o, o.Validate()
 }
 
 // load opens the model that the flags ask for.
@@ -103,6 +110,14 @@ func (a *app) loadTelling(ctx context.Context, f *modelFlags, progress func(done
 	if a.inUse, err = lease.Use(ctx, path); err != nil {
 		return nil, err
 	}
+	plan, err := a.plan(ctx, f, path, opts, probeMissing)
+	if err != nil {
+		return nil, err
+	}
+	plan.apply(&opts)
+	if !f.quiet && (f.memory.budget > 0 || plan.plan.Asked > 0) {
+		fmt.Fprintln(a.stderr, "fieldfare: "+plan.summary())
+	}
 	bar := a.newBar(f.quiet)
 	opts.Open.Progress = func(done, total int64) {
 		bar.bytes("checking the model", done, total)
@@ -113,6 +128,7 @@ func (a *app) loadTelling(ctx context.Context, f *modelFlags, progress func(done
 	if err != nil {
 		return nil, err
 	}
+	debug.FreeOSMemory() // what loading left on the heap, before slots and caches fill
 	if _, notice := rt.Template(); notice != "" && !f.quiet {
 		fmt.Fprintln(a.stderr, "fieldfare: "+notice)
 	}

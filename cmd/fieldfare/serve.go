@@ -24,6 +24,7 @@ type serveFlags struct {
 	keyFile   string
 	keepAlive string
 	cacheMiB  int64
+	cacheSet  bool // by the user
 	grace     time.Duration
 	logFormat string
 }
@@ -44,10 +45,14 @@ It listens on loopback only. Another --address needs an API key. Web pages of ot
   curl http://127.0.0.1:8080/v1/chat/completions -H 'Content-Type: application/json' \
     -d '{"messages":[{"role":"user","content":"Hi"}]}'`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), &f) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			f.cacheSet = cmd.Flags().Changed("conversation-memory")
+			return a.serve(cmd.Context(), &f)
+		},
 	}
 	f.model.add(cmd)
 	f.model.images.add(cmd)
+	f.model.images.addServe(cmd)
 	o, flags := &f.options, cmd.Flags()
 	flags.StringVar(&o.Address, "address", "127.0.0.1:8080", "IP address or localhost, and port; port 0 takes a free one")
 	flags.StringVar(&o.APIKey, "api-key", "", "clients must send this key")
@@ -56,7 +61,7 @@ It listens on loopback only. Another --address needs an API key. Web pages of ot
 	flags.StringArrayVar(&o.AllowedOrigins, "allowed-origin", nil, "an origin whose web pages may call, e.g. http://localhost:3000 (repeatable)")
 	flags.StringArrayVar(&o.Names, "model-name", nil, "what requests call the model (repeatable; default: the folder's name)")
 	flags.IntVar(&o.QueueLength, "queue", 16, "requests that may wait while one is answered")
-	flags.Int64Var(&f.cacheMiB, "conversation-memory", 1024, "MiB for the KV caches of kept conversations")
+	flags.Int64Var(&f.cacheMiB, "conversation-memory", 1024, "MiB for the KV caches of kept conversations, at most an eighth of --memory unless given")
 	flags.StringVar(&f.keepAlive, "keep-alive", "comment", "what a stream sends while it waits: comment, delta or progress")
 	flags.DurationVar(&f.grace, "shutdown-timeout", 30*time.Second, "how long running answers may take after Ctrl-C")
 	flags.StringVar(&f.logFormat, "log", "text", "text, json or off; to standard error")
@@ -117,8 +122,18 @@ func (f *serveFlags) complete(a *app) error {
 	}
 	o.Page = page.Serve
 	o.Sampling = core.DefaultSampling()
+	if err := f.model.images.serve(o); err != nil {
+		return err
+	}
 	o.KeepAlive = server.KeepAlive(f.keepAlive)
 	o.ConversationBytes = f.cacheMiB << 20
+	if err := f.model.memory.parse(); err != nil {
+		return err
+	}
+	if budget := f.model.memory.budget; budget > 0 && !f.cacheSet {
+		o.ConversationBytes = min(o.ConversationBytes, budget/8)
+	}
+	f.model.memory.conversations = o.ConversationBytes
 	switch f.logFormat {
 	case "text":
 		o.Log = slog.New(slog.NewTextHandler(a.stderr, nil))

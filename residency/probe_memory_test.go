@@ -1,0 +1,23 @@
+package residency
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/fieldfare/fieldfare/gturbo/pages"
+)
+
+func TestProbeMemoryMeasuresAndLeavesNothing(t *testing.T) {
+	before := pages.Outstanding()
+	rate, err := ProbeMemory(2, time.Millisecond)
+	if err != nil || rate < 1e6 || rate > 1e13 {
+		t.Errorf("%.3g bytes per second, %v", rate, err)
+	}
+	if pages.Outstanding() != before {
+		t.Error("the probe keeps its memory")
+	}
+	if _, err := ProbeMemory(0, time.Second); !errors.Is(err, ErrOptions) {
+		t.Errorf("no threads: %v, want ErrOptions", err)
+	}
+}
