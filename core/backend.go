@@ -68,6 +68,9 @@ type ExpertRun struct {
 	Bytes []byte
 	// Picks holds the rows that chose this expert and at which rank, ascending by row.
 	Picks []Pick
+	// More says that the next run of this layer follows at once, without a wait for its bytes: a backend may hold this
+	// one back and queue them together. Its fence passes all the same.
+	More bool
 }
 
 // A Pick is one place in a Routing: row Row chose the expert as its Rank-th, 0 to K-1.
@@ -105,6 +108,13 @@ type Executor interface {
 	// Drain waits until all queued work has passed.
 	Drain() error
 	Close() error
+}
+
+// An ExpertKeeper is an Executor that keeps something of its own for the memory of experts, e.g. GPU buffers around
+// slots. Found by one type assertion, in ReleaseExperts.
+type ExpertKeeper interface {
+	// ForgetExperts lets go of all of it, before the memory is given back. The executor is drained.
+	ForgetExperts()
 }
 
 // CacheSpec sizes a KV cache.

@@ -137,7 +137,9 @@ func (p *program) routed(l gturbo.LayerID, w *pass) error {
 			w.fetch = nil
 			return nil
 		}
-		run := ExpertRun{Expert: loaded.Expert, Bytes: loaded.Bytes, Picks: p.grouping.picksOf(loaded.Expert)}
+		run := ExpertRun{
+			Expert: loaded.Expert, Bytes: loaded.Bytes, Picks: p.grouping.picksOf(loaded.Expert), More: w.fetch.Ready(),
+		}
 		fence, err := p.exec.Routed(l, w.batch, run)
 		w.fetch.Done(loaded, fence)
 		if err != nil {

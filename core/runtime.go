@@ -143,6 +143,9 @@ func (r *Runtime) ReleaseExperts() error {
 	if err := r.exec.Drain(); err != nil {
 		return err
 	}
+	if k, ok := r.exec.(ExpertKeeper); ok {
+		k.ForgetExperts()
+	}
 	return r.streamer.Release()
 }
 

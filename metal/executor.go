@@ -10,6 +10,8 @@ import (
 	"github.com/fieldfare/fieldfare/shaders"
 )
 
+var _ core.ExpertKeeper = (*executor)(nil)
+
 // An executor queues the stages of the text model. Its stages are in attend.go, route.go, experts.go and head.go; what
 // the CPU hands over for a chunk is in chunk.go.
 type executor struct {
@@ -201,14 +203,14 @@ func (e *executor) Residual(b *core.Batch, dst []float32) error {
 	return nil
 }
 
-// Drain waits until all queued work has passed, forgets a failure after returning it, and lets go of expert slots, whose
-// memory may now change hands.
+// Drain waits until all queued work has passed, and forgets a failure after returning it.
 func (e *executor) Drain() error {
 	e.flushRuns()
-	err := e.s.reset()
-	e.slots.drop()
-	return err
+	return e.s.reset()
 }
+
+// ForgetExperts gives the buffers around expert slots back: their memory may now change hands.
+func (e *executor) ForgetExperts() { e.slots.drop() }
 
 // Stats tells what was queued and waited for so far.
 func (e *executor) Stats() Stats { return e.s.stats }
@@ -216,6 +218,7 @@ func (e *executor) Stats() Stats { return e.s.stats }
 // Close waits for queued work and gives all buffers back. Caches are closed apart.
 func (e *executor) Close() error {
 	err := e.Drain()
+	e.slots.drop()
 	for _, b := range e.buffers {
 		(*b).Free()
 	}

@@ -49,7 +49,8 @@ func (f *runFence) Wait() {
 	}
 }
 
-// Routed queues one expert on the rows that chose it.
+// Routed queues one expert on the rows that chose it, together with those before that were held back for it. It is held
+// back itself while more follow at once.
 func (e *executor) Routed(layer gturbo.LayerID, _ *core.Batch, run core.ExpertRun) (residency.Fence, error) {
 	x := e.w.Expert
 	if len(run.Bytes) < x.Stride {
@@ -69,7 +70,9 @@ func (e *executor) Routed(layer gturbo.LayerID, _ *core.Batch, run core.ExpertRu
 		picks = picks[n:]
 	}
 	fence := r.fence
-	e.flushRuns()
+	if !run.More {
+		e.flushRuns()
+	}
 	return fence, e.s.err
 }
 

@@ -132,6 +132,7 @@ type runPlan struct {
 	ring    int
 	kv      core.KVType
 	reverse bool // experts in descending order
+	apart   bool // experts one by one, none held back for the next
 }
 
 // run returns the logits of every position, [T*V], and the residual stream of the last chunk.
@@ -146,7 +147,7 @@ func (m *testModel) run(t testing.TB, b core.Backend, s sequence, plan runPlan) 
 	pos := 0
 	for _, n := range plan.chunks {
 		batch := s.batch(pos, n)
-		m.forward(t, e, c, batch, plan.reverse)
+		m.forward(t, e, c, batch, plan)
 		rows := make([]int, n)
 		for i := range rows {
 			rows[i] = i
@@ -162,34 +163,44 @@ func (m *testModel) run(t testing.TB, b core.Backend, s sequence, plan runPlan) 
 }
 
 // forward walks the stages as the forward program does.
-func (m *testModel) forward(t testing.TB, e core.Executor, c core.Cache, b *core.Batch, reverse bool) {
+func (m *testModel) forward(t testing.TB, e core.Executor, c core.Cache, b *core.Batch, plan runPlan) {
 	t.Helper()
 	must(t, e.Embed(b))
-	k := m.w.Config.TopK
 	for l := range m.w.Layers {
 		layer := gturbo.LayerID(l)
 		must(t, e.Attend(layer, b, c))
 		routing, err := e.Route(layer, b)
 		must(t, err)
 		must(t, e.Shared(layer, b))
-		for i := range m.w.Config.Experts {
-			id := i
-			if reverse {
-				id = m.w.Config.Experts - 1 - i
-			}
-			run := core.ExpertRun{Expert: gturbo.ExpertID(id), Bytes: m.blobs[l][id]}
-			for j, chosen := range routing.Experts {
-				if int(chosen) == id {
-					run.Picks = append(run.Picks, core.Pick{Row: int32(j / k), Rank: int32(j % k)})
-				}
-			}
-			if len(run.Picks) > 0 {
-				_, err := e.Routed(layer, b, run)
-				must(t, err)
-			}
+		runs := m.runsOf(l, routing, plan.reverse)
+		for i, run := range runs {
+			run.More = i+1 < len(runs) && !plan.apart
+			_, err := e.Routed(layer, b, run)
+			must(t, err)
 		}
 		must(t, e.Tail(layer, b))
 	}
+}
+
+// runsOf groups a routing by expert.
+func (m *testModel) runsOf(layer int, r core.Routing, reverse bool) []core.ExpertRun {
+	k, experts := m.w.Config.TopK, m.w.Config.Experts
+	var runs []core.ExpertRun
+	for id := range experts {
+		if reverse {
+			id = experts - 1 - id
+		}
+		run := core.ExpertRun{Expert: gturbo.ExpertID(id), Bytes: m.blobs[layer][id]}
+		for j, chosen := range r.Experts {
+			if int(chosen) == id {
+				run.Picks = append(run.Picks, core.Pick{Row: int32(j / k), Rank: int32(j % k)})
+			}
+		}
+		if len(run.Picks) > 0 {
+			runs = append(runs, run)
+		}
+	}
+	return runs
 }
 
 func judge(t testing.TB) *cpu.Backend {
@@ -220,7 +231,7 @@ func TestSameBitsWhateverChunksRingsAndExpertOrder(t *testing.T) {
 	for _, kv := range []core.KVType{core.KVFloat16, core.KVFloat32} {
 		want, wantResidual := m.run(t, b, s, runPlan{chunks: []int{150}, ring: 400, kv: kv})
 		for _, plan := range []runPlan{
-			{chunks: []int{30, 33, 7, 80}, ring: 23 + 80},
+			{chunks: []int{30, 33, 7, 80}, ring: 23 + 80, apart: true},
 			{chunks: []int{5, 12, 13, 32, 1, 1, 2, 84}, ring: 23 + 84, reverse: true},
 		} {
 			plan.kv = kv

@@ -39,8 +39,8 @@ func (v view) offset(part []byte) (uint32, bool) {
 	return uint32(at), end <= uint64(v.buffer.Len()) && end <= math.MaxUint32
 }
 
-// A slotMap keeps the buffers around expert slots, by address, until they are dropped: the memory behind them changes
-// hands only after the executor was drained.
+// A slotMap keeps the buffers around expert slots, by address, until they are dropped, which the runtime asks for
+// before the memory behind them changes hands.
 type slotMap struct {
 	b     *Backend
 	views map[*byte]*slotView

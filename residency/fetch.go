@@ -155,6 +155,13 @@ func (f *Fetch) pop() (Loaded, bool, error) {
 	return Loaded{}, false, nil
 }
 
+// Ready reports whether Next has an expert at once.
+func (f *Fetch) Ready() bool {
+	f.s.mu.Lock()
+	defer f.s.mu.Unlock()
+	return f.err == nil && len(f.ready) > 0
+}
+
 // stuck reports whether only the caller's own Done can free a slot.
 func (f *Fetch) stuck() bool {
 	if f.lent < len(f.l.slots) {
