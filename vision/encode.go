@@ -23,7 +23,9 @@ type Encoded struct {
 //
 // On demand, expert slots are given back first, decoded pictures are gone before the tower's scratch is taken, and
 // what decoding has left on the heap goes back to the system before the slots return.
-func (x *Extension) encode(ctx context.Context, media []core.Media, progress func(done, total int)) ([][]float32, error) {
+func (x *Extension) encode(
+	ctx context.Context, media []core.Media, progress func(done, total int),
+) ([][]float32, error) {
 	if x.opts.Residency == OnDemand {
 		if err := x.runtime.ReleaseExperts(); err != nil {
 			return nil, fmt.Errorf("release the experts: %w", err)

@@ -158,7 +158,7 @@ func synthetic(t testing.TB, config []byte) string {
 	return path
 }
 
-// Awkward shapes: vision heads of 72, 40 experts. A random network amplifies rounding, so the reference says by how much.
+// Awkward shapes: vision heads of 72, 40 experts. A random network amplifies rounding; the reference says by how much.
 func TestThinGolden(t *testing.T) {
 	var g struct {
 		golden
@@ -177,7 +177,8 @@ func TestThinGolden(t *testing.T) {
 		soft = append(soft, rows...)
 		return nil
 	}
-	rt, _ := load(t, synthetic(t, synth.Thin()), s, Options{}, func(o *core.Options) { o.KV, o.MaxContext = core.KVFloat32, 512 })
+	path := synthetic(t, synth.Thin())
+	rt, _ := load(t, path, s, Options{}, func(o *core.Options) { o.KV, o.MaxContext = core.KVFloat32, 512 })
 	media := []core.Media{{Name: "thin", Data: thinPicture(t)}}
 	place := text.Message{Role: text.RoleUser, Content: text.List(text.Part{Image: true})}
 	p := prepare(t, rt, text.Conversation{Messages: []text.Message{place}}, media)

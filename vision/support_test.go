@@ -153,7 +153,9 @@ func load(t testing.TB, path string, s *spy, o Options, change func(*core.Option
 	return rt, x
 }
 
-func loadWith(t testing.TB, path string, b core.Backend, change func(*core.Options), x ...core.Extension) *core.Runtime {
+func loadWith(
+	t testing.TB, path string, b core.Backend, change func(*core.Options), x ...core.Extension,
+) *core.Runtime {
 	t.Helper()
 	opts := core.Options{Backend: b, MaxContext: 2048, Extensions: x}
 	if change != nil {
@@ -305,7 +307,7 @@ func halfToFloat(h uint16) float32 {
 	return float32(v)
 }
 
-// relative is the largest difference in units of the reference's largest value; NaN anywhere, or another length, is +Inf.
+// relative is the largest difference in units of the reference's largest value; a NaN or another length gives +Inf.
 func relative(got, want []float32) float64 {
 	if len(got) != len(want) {
 		return math.Inf(1)

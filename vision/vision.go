@@ -3,6 +3,9 @@
 //
 // The picture half starts at Admit. Files are judged and decoded by package picture, resized by package resize; here
 // a budget and the way to prepare are added, and the result becomes patches with a receipt for the user.
+//
+// The extension half starts at Extension: it opens the image pack, binds its tensors to a backend's tower, decides
+// what is in memory when (Residency), and encodes. It refuses to know how the tower's arithmetic is done.
 package vision
 
 import (

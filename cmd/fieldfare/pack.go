@@ -33,7 +33,10 @@ func packFacts(path string) []fact {
 			return facts
 		}
 	}
-	return []fact{{"vision_path", "image pack", pack, ""}, {"vision_error", "images", err.Error(), "unusable: " + err.Error()}}
+	return []fact{
+		{"vision_path", "image pack", pack, ""},
+		{"vision_error", "images", err.Error(), "unusable: " + err.Error()},
+	}
 }
 
 func openPackFacts(pack, path string) ([]fact, error) {

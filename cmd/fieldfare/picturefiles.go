@@ -142,7 +142,8 @@ type pictureEncoded struct {
 }
 
 func (p pictureEncoded) String() string {
-	return fmt.Sprintf("%s: %s; decoded in %.2f s, seen in %.2f s", p.Name, describeReceipt(p.Receipt), p.Seconds, p.TowerSeconds)
+	return fmt.Sprintf("%s: %s; decoded in %.2f s, seen in %.2f s",
+		p.Name, describeReceipt(p.Receipt), p.Seconds, p.TowerSeconds)
 }
 
 // describeReceipt says what a picture is and what became of it.

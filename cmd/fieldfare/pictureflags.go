@@ -37,14 +37,17 @@ func (f *imageFlags) add(cmd *cobra.Command) {
 	f.added = true
 	flags := cmd.Flags()
 	flags.StringVar(&f.pack, "vision-pack", "", "the image pack's directory (default: NAME.vision.gturbo beside the model)")
-	flags.StringVar(&f.residency, "residency", vision.OnDemand.String(), "on-demand gives expert memory to the image tower and back; keep-ready holds both")
-	flags.StringVar(&f.tokens, "image-tokens", "auto", "most tokens of a picture: 70, 140, 280, 560, 1120, or what the model was made for")
+	flags.StringVar(&f.residency, "residency", vision.OnDemand.String(),
+		"on-demand gives expert memory to the image tower and back; keep-ready holds both")
+	flags.StringVar(&f.tokens, "image-tokens", "auto",
+		"most tokens of a picture: 70, 140, 280, 560, 1120, or what the model was made for")
 	f.prepare.add(cmd)
 }
 
 // addFiles adds the flag for pictures on the command line.
 func (f *imageFlags) addFiles(cmd *cobra.Command, files *[]string) {
-	cmd.Flags().StringArrayVar(files, "image", nil, "a picture, - for standard input; FILE@280 chooses its tokens (repeatable)")
+	cmd.Flags().StringArrayVar(files, "image", nil,
+		"a picture, - for standard input; FILE@280 chooses its tokens (repeatable)")
 }
 
 // prepareFlags say how pictures are read.
@@ -56,7 +59,8 @@ type prepareFlags struct {
 
 func (f *prepareFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.alpha, "alpha", picture.White.String(), "transparency is composited on white, or dropped as the reference does")
+	flags.StringVar(&f.alpha, "alpha", picture.White.String(),
+		"transparency: white composites on it, drop ignores it as the reference does")
 	flags.IntVar(&f.frame, "frame", 0, "which frame of an animated picture to take, counted from 1")
 	flags.BoolVar(&f.tiff, "tiff", false, "admit TIFF files")
 }
