@@ -2,6 +2,7 @@
 // definitions of references are not known, and a line break in a paragraph stays one.
 
 const fence = /^( {0,3})(`{3,}|~{3,})[ \t]*([^`]*)$/;
+const anyFence = /^[\s>]*(?:(?:[-*+]|\d{1,9}[.)])\s+)*(`{3,}|~{3,})/; // also inside lists and quotes
 const heading = /^ {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$/;
 const rule = /^ {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*$/;
 const quote = /^ {0,3}>/;
@@ -21,7 +22,19 @@ const deepest = 24;
 //   list      ordered, start, loose, items: [{task, blocks}]    task: null, false or true
 //   table     align, head, rows      align: per column "", left, center or right
 export function parse(source) {
-  return blocks(source.replace(/\r\n?/g, "\n").replace(/\t/g, "    ").split("\n"), 0);
+  return blocks(untabbed(source.replace(/\r\n?/g, "\n").split("\n")), 0);
+}
+
+// untabbed makes blanks of the tabs that a line begins with, but not in code.
+function untabbed(lines) {
+  let open = "";
+  return lines.map((line) => {
+    const ticks = anyFence.exec(line)?.[1];
+    const code = open !== "";
+    if (ticks && !open) open = ticks;
+    else if (ticks && ticks[0] === open[0] && ticks.length >= open.length) open = "";
+    return code ? line : line.replace(/^[ \t]+/, (margin) => margin.replace(/\t/g, "    "));
+  });
 }
 
 function blocks(lines, depth) {

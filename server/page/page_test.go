@@ -1,0 +1,96 @@
+package page_test
+
+import (
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/fieldfare/fieldfare/server/page"
+)
+
+// get asks page.Serve directly.
+func get(t testing.TB, method, target string, header ...string) (*http.Response, bool) {
+	t.Helper()
+	rq := httptest.NewRequest(method, target, nil)
+	for i := 0; i < len(header); i += 2 {
+		rq.Header.Set(header[i], header[i+1])
+	}
+	w := httptest.NewRecorder()
+	found := page.Serve(w, rq)
+	return w.Result(), found
+}
+
+func TestEveryFileComesWithPolicyTypeAndTag(t *testing.T) {
+	types := map[string]string{".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+	err := fs.WalkDir(os.DirFS("web"), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		resp, found := get(t, "GET", "/"+name)
+		if !found || resp.StatusCode != http.StatusOK {
+			t.Errorf("%s: found %v, status %d", name, found, resp.StatusCode)
+			return nil
+		}
+		if got := resp.Header.Get("Content-Type"); !strings.HasPrefix(got, types[path.Ext(name)]) {
+			t.Errorf("%s: type %q", name, got)
+		}
+		if got := resp.Header.Get("Content-Security-Policy"); got != page.Policy {
+			t.Errorf("%s: policy %q", name, got)
+		}
+		if again, _ := get(t, "GET", "/"+name, "If-None-Match", resp.Header.Get("ETag")); again.StatusCode != http.StatusNotModified {
+			t.Errorf("%s: asked again with its tag: status %d", name, again.StatusCode)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestOtherRequestsAreLeftAlone(t *testing.T) {
+	for _, c := range []struct{ method, target string }{
+		{"GET", "/v1/models"}, {"GET", "/web/index.html"}, {"GET", "/style"}, {"GET", "/style/"}, {"GET", "/../page.go"}, {"POST", "/"},
+	} {
+		if _, found := get(t, c.method, c.target); found {
+			t.Errorf("%s %s was answered", c.method, c.target)
+		}
+	}
+	if resp, found := get(t, "HEAD", "/"); !found || resp.StatusCode != http.StatusOK {
+		t.Errorf("HEAD /: found %v, status %d", found, resp.StatusCode)
+	}
+}
+
+// The policy forbids it anyway; this names the line.
+func TestNothingComesFromElsewhereOrStandsInline(t *testing.T) {
+	forbidden := regexp.MustCompile(`innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|\son[a-z]+=|\sstyle="|<style|@import|url\(|(?:src|href)="(?:https?:)?//`)
+	imports := regexp.MustCompile(`from "(\./|\.\./)([^"]+)"|(?:src|href)="([^"#]+)"`)
+	err := fs.WalkDir(os.DirFS("web"), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path.Join("web", name))
+		if err != nil {
+			return err
+		}
+		for i, line := range strings.Split(string(data), "\n") {
+			if found := forbidden.FindString(line); found != "" {
+				t.Errorf("%s:%d: %q", name, i+1, found)
+			}
+			for _, m := range imports.FindAllStringSubmatch(line, -1) {
+				target := path.Join(path.Dir(name), m[1]+m[2]+m[3])
+				if _, err := os.Stat(path.Join("web", target)); err != nil {
+					t.Errorf("%s:%d: %v", name, i+1, err)
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
