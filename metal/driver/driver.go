@@ -6,7 +6,7 @@ import "time"
 type Device interface {
 	// Info describes the device; it never changes.
 	Info() Info
-	// NewBuffer allocates n zeroed bytes, n at least 1, that CPU and GPU both see. The start is page aligned.
+	// NewBuffer allocates n zeroed bytes, n at least 1, that CPU and GPU both see.
 	NewBuffer(n int) (Buffer, error)
 	// WrapBuffer lets kernels use mem in place. mem starts and ends on a page (PageSize), is not from the Go heap and
 	// outlives the buffer and the work that uses it. Memory mapped read-only is only ever bound to const arguments.

@@ -21,7 +21,7 @@ func (u *unit) hostEntries(b *strings.Builder, kernels []kernel) {
 	u.table(b, kernels)
 }
 
-// cudaEntries writes one __global__ function per kernel.
+// cudaEntries writes one __global__ function per kernel. MSL_ONLY and MSL_ONLY_name compile kernel name alone.
 func (u *unit) cudaEntries(b *strings.Builder, kernels []kernel) {
 	b.WriteString("\n#line 1 \"entry points\"\n")
 	for _, k := range kernels {
@@ -30,6 +30,7 @@ func (u *unit) cudaEntries(b *strings.Builder, kernels []kernel) {
 			bounds = fmt.Sprintf("__launch_bounds__(%d) ", k.max)
 		}
 		expr := "metal::msl_user::" + k.expr
+		fmt.Fprintf(b, "#if !defined(MSL_ONLY) || defined(MSL_ONLY_%s)\n", k.name)
 		fmt.Fprintf(b, "extern \"C\" __global__ void %s%s(const __grid_constant__ msl_cuda_args a) {\n", bounds, k.name)
 		fmt.Fprintf(b, "  if (!::msl::in_grid(a)) return;\n  using namespace metal; using F = ::msl::fn<decltype(&%s)>;\n", expr)
 		fmt.Fprintf(b, "  const ::msl::builtin b(a); (void)b;\n  %s(%s);\n}\n", expr, k.pass(func(i int, arg Argument) string {
@@ -38,6 +39,7 @@ func (u *unit) cudaEntries(b *strings.Builder, kernels []kernel) {
 			}
 			return fmt.Sprintf("::msl::threadgroup_argument<F::arg<%d>>(a, %d)", i, arg.Index)
 		}))
+		b.WriteString("#endif\n")
 	}
 }
 

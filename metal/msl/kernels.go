@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// kernels pairs every entry point with the definition that carries its attributes.
+// A kernel is one entry point, with the definition that carries its attributes.
 type kernel struct {
 	name string // entry point name
 	expr string // C++ expression that names the function
@@ -14,6 +14,7 @@ type kernel struct {
 	max  int // max_total_threads_per_threadgroup, 0: none
 }
 
+// kernels lists the entry points: plain kernels, then explicit instantiations.
 func (u *unit) kernels() []kernel {
 	defs := map[string]*function{}
 	var list []kernel
@@ -26,48 +27,52 @@ func (u *unit) kernels() []kernel {
 		}
 	}
 	for _, f := range u.functions {
-		if f.instance == "" || f.instance == "?" {
+		def := defs[f.name]
+		if f.instance == "" || f.instance == "?" || def == nil {
 			continue
 		}
-		if def := defs[f.name]; def != nil {
-			name := f.hostName
-			if name == "" {
-				name = f.name
-			}
-			expr := strings.TrimSuffix(f.qualified, f.name) + f.instance
-			list = append(list, kernel{name: name, expr: expr, def: def})
+		k := kernel{name: f.name, expr: strings.TrimSuffix(f.qualified, f.name) + f.instance, def: def}
+		if f.hostName != "" {
+			k.name = f.hostName
 		}
+		list = append(list, k)
 	}
 	for i := range list {
-		k := &list[i]
-		for _, a := range k.def.attrs {
-			if a.name == "max_total_threads_per_threadgroup" {
-				k.max, _ = strconv.Atoi(a.arg)
-			}
-		}
-		for _, p := range k.def.params {
-			arg := Argument{Name: p.name, Index: -1}
-			for _, a := range p.attrs {
-				switch {
-				case a.name == "buffer" || a.name == "threadgroup":
-					arg.Kind = a.name
-					n, err := strconv.Atoi(a.arg)
-					if err != nil {
-						u.fail(p.line, u.file(k.def), "attribute", "[[%s(%s)]]: index must be a plain number", a.name, a.arg)
-					}
-					arg.Index = n
-					arg.Writable = a.name == "buffer" && !p.konst
-				case builtins[a.name] != nil:
-					arg.Kind, arg.Attribute = "builtin", a.name
-				}
-			}
-			if arg.Kind == "" {
-				u.fail(p.line, u.file(k.def), "attribute", "kernel parameter %q has no attribute that the emulator knows", p.name)
-			}
-			k.args = append(k.args, arg)
-		}
+		u.readAttributes(&list[i])
 	}
 	return list
 }
 
-func (u *unit) file(f *function) string { return u.toks[f.first].file }
+// readAttributes fills in what the attributes of a kernel and its parameters say.
+func (u *unit) readAttributes(k *kernel) {
+	for _, a := range k.def.attrs {
+		if a.name == "max_total_threads_per_threadgroup" {
+			k.max, _ = strconv.Atoi(a.arg)
+		}
+	}
+	for _, p := range k.def.params {
+		arg := u.argument(k, p)
+		if arg.Kind == "" {
+			u.fail(p.line, u.file(k.def), "attribute", "kernel parameter %q has no attribute that the emulator knows", p.name)
+		}
+		k.args = append(k.args, arg)
+	}
+}
+
+func (u *unit) argument(k *kernel, p param) Argument {
+	arg := Argument{Name: p.name, Index: -1}
+	for _, a := range p.attrs {
+		switch {
+		case a.name == "buffer" || a.name == "threadgroup":
+			n, err := strconv.Atoi(a.arg)
+			if err != nil {
+				u.fail(p.line, u.file(k.def), "attribute", "[[%s(%s)]]: index must be a plain number", a.name, a.arg)
+			}
+			arg.Kind, arg.Index = a.name, n
+			arg.Writable = a.name == "buffer" && !p.konst
+		case builtins[a.name] != nil:
+			arg.Kind, arg.Attribute = "builtin", a.name
+		}
+	}
+	return arg
+}

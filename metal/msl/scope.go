@@ -27,7 +27,8 @@ func (u *unit) specialised(v *variable, to target, init string) string {
 	case to == targetCheck:
 		return fmt.Sprintf("extern __constant %s %s;", v.typ, v.name)
 	case v.derived && to == targetHost:
-		return fmt.Sprintf("static struct { MSL_FN operator %s() const { return%s; } } %s;", v.typ, init, v.name)
+		return fmt.Sprintf("static struct { using msl_constant = %[1]s; MSL_FN operator %[1]s() const { return%[2]s; } } %[3]s;",
+			v.typ, init, v.name)
 	case v.derived:
 		return fmt.Sprintf("static constexpr %s %s =%s;", v.typ, v.name, init)
 	case to == targetHost:

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/fieldfare/fieldfare/metal/driver"
 )
@@ -82,18 +81,4 @@ func (t *Toolchain) translate(s Source) (*Translation, error) {
 		return nil, compileError(bad, report)
 	}
 	return tr, nil
-}
-
-// compileError joins lint findings and a compiler's report.
-func compileError(found []diagnostic, report string) error {
-	e := &driver.CompileError{}
-	var text strings.Builder
-	for _, d := range found {
-		e.Problems = append(e.Problems, d.problem())
-		fmt.Fprintln(&text, d)
-	}
-	e.Problems = append(e.Problems, driver.ParseProblems(report)...)
-	text.WriteString(report)
-	e.Text = text.String()
-	return e
 }

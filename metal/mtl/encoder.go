@@ -20,7 +20,7 @@ import (
 type Encoder struct {
 	id   uintptr
 	pool pool
-	args [16]uintptr
+	args words
 
 	pipeline uintptr
 	buffers  [maxBindings]uintptr // ids that are bound or will be, 0 when bytes are
@@ -45,15 +45,15 @@ func (b *CommandBuffer) Compute(mode driver.Mode) driver.Encoder {
 		kind = dispatchTypeConcurrent
 	}
 	e.pool = push()
-	e.id = send(b.id, msgComputeEncoder, kind)
+	e.id = sendWord(b.id, msgComputeEncoder, kind)
 	e.pipeline, e.buffers, e.offsets, e.changed = 0, [maxBindings]uintptr{}, [maxBindings]uintptr{}, 0
 	return e
 }
 
-// call sends m with n words of args, of which the first two are filled in here.
-func (e *Encoder) call(m *message, n int) {
+// call sends m with args, of which the first two are filled in here.
+func (e *Encoder) call(m *message) {
 	e.args[0], e.args[1] = e.id, m.sel
-	purego.SyscallN(c.msgSend, e.args[:n]...)
+	purego.SyscallN(c.msgSend, e.args[:2+m.words]...)
 }
 
 // SetPipeline selects the kernel.
@@ -65,7 +65,7 @@ func (e *Encoder) SetPipeline(p driver.Pipeline) {
 	}
 	e.pipeline = id
 	e.args[2] = id
-	e.call(msgSetPipeline, 3)
+	e.call(msgSetPipeline)
 }
 
 // SetBuffer binds a buffer; the message is sent with the next dispatch.
@@ -86,7 +86,7 @@ func (e *Encoder) SetBytes(index int, p []byte) {
 	if n != len(p) {
 		panic("BUG: mtl: more than 4096 bytes for SetBytes")
 	}
-	e.call(msgSetBytes, 5)
+	e.call(msgSetBytes)
 	e.buffers[index] = 0
 	e.changed &^= 1 << index
 }
@@ -95,7 +95,7 @@ func (e *Encoder) SetBytes(index int, p []byte) {
 // https://developer.apple.com/documentation/metal/mtlcomputecommandencoder/setthreadgroupmemorylength(_:index:)
 func (e *Encoder) SetThreadgroupMemory(index, n int) {
 	e.args[2], e.args[3] = uintptr(n), uintptr(index)
-	e.call(msgSetThreadgroup, 4)
+	e.call(msgSetThreadgroup)
 }
 
 // Dispatch runs the pipeline on a grid of threads.
@@ -118,12 +118,12 @@ func (e *Encoder) setBuffers() {
 		e.changed &^= (1<<run - 1) << first
 		if run == 1 {
 			e.args[2], e.args[3], e.args[4] = e.buffers[first], e.offsets[first], uintptr(first)
-			e.call(msgSetBuffer, 5)
+			e.call(msgSetBuffer)
 			continue
 		}
 		e.args[2], e.args[3] = uintptr(unsafe.Pointer(&e.buffers[first])), uintptr(unsafe.Pointer(&e.offsets[first]))
 		e.args[4], e.args[5] = uintptr(first), uintptr(run)
-		e.call(msgSetBuffers, 6)
+		e.call(msgSetBuffers)
 	}
 }
 
@@ -131,12 +131,12 @@ func (e *Encoder) setBuffers() {
 // https://developer.apple.com/documentation/metal/mtlcomputecommandencoder/memorybarrier(scope:)
 func (e *Encoder) Barrier() {
 	e.args[2] = barrierScopeBuffers
-	e.call(msgBarrier, 3)
+	e.call(msgBarrier)
 }
 
 // End closes the encoder. https://developer.apple.com/documentation/metal/mtlcommandencoder/endencoding()
 func (e *Encoder) End() {
-	e.call(msgEndEncoding, 2)
+	e.call(msgEndEncoding)
 	e.id = 0
 	e.pool.drain()
 }

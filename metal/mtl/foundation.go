@@ -1,17 +1,12 @@
 package mtl
 
-import (
-	"runtime"
-	"unsafe"
-)
+import "unsafe"
 
 // newString makes an NSString, which the caller owns.
 // https://developer.apple.com/documentation/foundation/nsstring
 func newString(s string) uintptr {
 	text := append([]byte(s), 0)
-	id := send(alloc(classString), msgInitCString, uintptr(unsafe.Pointer(&text[0])), utf8Encoding)
-	runtime.KeepAlive(text)
-	return id
+	return send(call(c.alloc, classString.id), msgInitCString, uintptr(unsafe.Pointer(&text[0])), utf8Encoding)
 }
 
 // goString copies the text of an NSString; "" for nil.

@@ -3,7 +3,6 @@ package mtl
 import (
 	"errors"
 	"fmt"
-	"runtime"
 	"strings"
 	"sync"
 
@@ -90,48 +89,6 @@ func bindFunctions(libraries []uintptr) error {
 	return nil
 }
 
-// send sends m to id. It is for setup: the arguments' slice may be allocated.
-func send(id uintptr, m *message, args ...uintptr) uintptr {
-	if len(args) != m.words {
-		panic(fmt.Sprintf("BUG: mtl: %s takes %d words, not %d", m.selector, m.words, len(args)))
-	}
-	r, _, _ := purego.SyscallN(c.msgSend, append([]uintptr{id, m.sel}, args...)...)
-	return r
-}
-
-// sendForBool is send for results of type bool, of which only the low byte counts.
-func sendForBool(id uintptr, m *message, args ...uintptr) bool { return send(id, m, args...)&0xff != 0 }
-
-// alloc makes an instance that still wants an init message; the caller owns it.
-func alloc(k *classRef) uintptr {
-	id, _, _ := purego.SyscallN(c.alloc, k.id)
-	return id
-}
-
-func create(k *classRef) uintptr { return send(alloc(k), msgInit) }
-
-func retain(id uintptr) uintptr {
-	purego.SyscallN(c.retain, id)
-	return id
-}
-
-func release(id uintptr) { purego.SyscallN(c.release, id) }
-
-// A pool is an autorelease pool. Between push and drain the goroutine keeps its operating system thread, because a
-// pool belongs to the thread that pushed it.
-type pool struct{ token uintptr }
-
-func push() pool {
-	runtime.LockOSThread()
-	token, _, _ := purego.SyscallN(c.push)
-	return pool{token}
-}
-
-func (p pool) drain() {
-	purego.SyscallN(c.pop, p.token)
-	runtime.UnlockOSThread()
-}
-
 // Options says which framework to load.
 type Options struct {
 	// Framework is a shared library that plays the Objective-C runtime, Foundation and Metal; default: the system's.
@@ -148,7 +105,7 @@ func Open(o Options) (*Device, error) {
 	}
 	p := push()
 	defer p.drain()
-	id, _, _ := purego.SyscallN(c.createDevice)
+	id := call(c.createDevice, 0)
 	if id == 0 {
 		return nil, fmt.Errorf("%w: the system has no default metal device", driver.ErrUnavailable)
 	}

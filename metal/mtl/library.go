@@ -2,7 +2,6 @@ package mtl
 
 import (
 	"fmt"
-	"runtime"
 	"unsafe"
 
 	"github.com/fieldfare/fieldfare/metal/driver"
@@ -23,7 +22,6 @@ func (d *Device) NewLibrary(source string, o driver.LibraryOptions) (driver.Libr
 	text := newString(source)
 	failed := new(uintptr)
 	id := send(d.id, msgNewLibrary, text, options, uintptr(unsafe.Pointer(failed)))
-	runtime.KeepAlive(failed)
 	release(text)
 	release(options)
 	if id == 0 {
@@ -79,7 +77,6 @@ func (l *Library) Pipeline(name string, constants ...driver.Constant) (driver.Pi
 	defer release(function)
 	failed := new(uintptr)
 	id := send(l.device.id, msgNewPipeline, function, uintptr(unsafe.Pointer(failed)))
-	runtime.KeepAlive(failed)
 	if id == 0 {
 		return nil, fmt.Errorf("make pipeline %s: %v", name, readError(*failed))
 	}
@@ -103,7 +100,6 @@ func (l *Library) function(name string, constants []driver.Constant) (uintptr, e
 	defer release(values)
 	failed := new(uintptr)
 	id := send(l.id, msgNewSpecialised, text, values, uintptr(unsafe.Pointer(failed)))
-	runtime.KeepAlive(failed)
 	if id == 0 {
 		return 0, fmt.Errorf("kernel %s: %w: %v", name, driver.ErrNoFunction, readError(*failed))
 	}
@@ -118,7 +114,6 @@ func constantValues(constants []driver.Constant) uintptr {
 		bits := new(uint64) // read as little endian, by the size of its type
 		*bits = k.Bits
 		send(id, msgSetConstant, uintptr(unsafe.Pointer(bits)), dataTypes[k.Kind], uintptr(k.Index))
-		runtime.KeepAlive(bits)
 	}
 	return id
 }

@@ -5,8 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ebitengine/purego"
-
 	"github.com/fieldfare/fieldfare/metal/driver"
 )
 
@@ -32,10 +30,9 @@ func (q *Queue) CommandBuffer(label string) (driver.CommandBuffer, error) {
 	if id == 0 {
 		return nil, fmt.Errorf("make command buffer %q: %w", label, driver.ErrOutOfMemory)
 	}
-	send(id, msgCommandLabel, name)
+	sendWord(id, msgCommandLabel, name)
 	b := q.take()
 	b.id, b.label, b.queue = retain(id), label, q
-	b.statusArgs = [2]uintptr{id, msgStatus.sel}
 	return b, nil
 }
 
@@ -52,10 +49,9 @@ func (q *Queue) take() *CommandBuffer {
 
 // CommandBuffer is an id<MTLCommandBuffer>. https://developer.apple.com/documentation/metal/mtlcommandbuffer
 type CommandBuffer struct {
-	id         uintptr // owned; 0 after Free
-	label      string
-	queue      *Queue
-	statusArgs [2]uintptr // reused by Passed, which polls
+	id    uintptr // owned; 0 after Free
+	label string
+	queue *Queue
 
 	encoder Encoder
 	blit    BlitEncoder
@@ -82,12 +78,7 @@ func (b *CommandBuffer) Commit() {
 }
 
 // Passed tells whether the work is over. https://developer.apple.com/documentation/metal/mtlcommandbuffer/status
-func (b *CommandBuffer) Passed() bool { return b.status() >= commandBufferStatusCompleted }
-
-func (b *CommandBuffer) status() uintptr {
-	s, _, _ := purego.SyscallN(c.msgSend, b.statusArgs[:]...)
-	return s
-}
+func (b *CommandBuffer) Passed() bool { return send(b.id, msgStatus) >= commandBufferStatusCompleted }
 
 // Wait blocks until the work is over and returns its error.
 // https://developer.apple.com/documentation/metal/mtlcommandbuffer/waituntilcompleted()
@@ -95,7 +86,7 @@ func (b *CommandBuffer) Wait() error {
 	p := push()
 	defer p.drain()
 	send(b.id, msgWaitCompleted)
-	if b.status() != commandBufferStatusError {
+	if send(b.id, msgStatus) != commandBufferStatusError {
 		return nil
 	}
 	e := readError(send(b.id, msgCommandError))

@@ -20,10 +20,12 @@ CommandQueue::~CommandQueue() {
     std::lock_guard<std::mutex> hold(lock);
     stop = true;
   }
-  changed.notify_all();
+  work.notify_all();
   // The last reference may be a command buffer's, given up by the worker itself.
-  if (worker.get_id() == std::this_thread::get_id()) worker.detach();
-  else worker.join();
+  if (worker.get_id() == std::this_thread::get_id())
+    worker.detach();
+  else
+    worker.join();
   release(device);
 }
 
@@ -34,7 +36,7 @@ static Object *command_buffer(Object *self, SEL) {
   if (q->unfinished >= kMaxInFlight && q->committed.empty())
     fatal("commandBuffer: %lu command buffers of this queue exist and none is committed: this would wait for ever",
           q->unfinished);
-  q->changed.wait(hold, [q] { return q->unfinished < kMaxInFlight; });
+  q->over.wait(hold, [q] { return q->unfinished < kMaxInFlight; });
   ++q->unfinished;
   auto *c = create<CommandBuffer>();
   c->queue = static_cast<CommandQueue *>(retain(q));
@@ -49,7 +51,7 @@ CommandBuffer::~CommandBuffer() {
   if (status == kNotEnqueued) {  // dropped, never committed
     std::lock_guard<std::mutex> hold(queue->lock);
     --queue->unfinished;
-    queue->changed.notify_all();
+    queue->over.notify_all();
   }
   for (Object *o : held) release(o);
   release(error);
@@ -128,7 +130,7 @@ static void commit(Object *self, SEL) {
   std::lock_guard<std::mutex> hold(q->lock);
   c->status = kCommitted;
   q->committed.push_back(c);
-  q->changed.notify_all();
+  q->work.notify_all();
 }
 
 static void wait_completed(Object *self, SEL) {
@@ -136,7 +138,7 @@ static void wait_completed(Object *self, SEL) {
   std::unique_lock<std::mutex> hold(c->queue->lock);
   if (c->status == kNotEnqueued)
     fatal("waitUntilCompleted: command buffer '%s' is not committed: this would wait for ever", c->label.c_str());
-  c->queue->changed.wait(hold, [c] { return c->status >= kCompleted; });
+  c->queue->over.wait(hold, [c] { return c->status >= kCompleted; });
 }
 static unsigned long status(Object *self, SEL) {
   std::lock_guard<std::mutex> hold(command(self)->queue->lock);

@@ -49,5 +49,7 @@ __attribute__((visibility("default"))) void standin_clear_faults() {
   std::lock_guard<std::mutex> hold(standin::lock);
   standin::faults().clear();
 }
-__attribute__((visibility("default"))) unsigned long standin_abi() { return sizeof(standin_config) + sizeof(standin_fault) + sizeof(standin_build); }
+__attribute__((visibility("default"))) unsigned long standin_abi() {
+  return sizeof(standin_config) + sizeof(standin_fault) + sizeof(standin_build);
+}
 }

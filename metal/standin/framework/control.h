@@ -14,28 +14,28 @@ struct standin_build {
 };
 
 struct standin_config {
-  unsigned long apple_family;       // 7 for M1
+  unsigned long apple_family;  // 7 for M1
   unsigned long metal3;
   unsigned long max_threadgroup_memory;
-  unsigned long max_threads;        // of every pipeline
+  unsigned long max_threads;  // of every pipeline
   unsigned long max_buffer, working_set;
-  unsigned long memory_limit;       // bytes of buffers beyond which allocations fail; 0: none
-  unsigned long checked;            // kernels are built with every access checked
-  unsigned long order, seed;        // of lanes, threadgroups and overlapping dispatches; MSL_ORDER_*
-  unsigned long strict;             // simd functions in divergent control flow are errors
-  unsigned long workers;            // OS threads of one dispatch
-  unsigned long protect;            // CPU accesses to what queued work uses are reported
+  unsigned long memory_limit;  // bytes of buffers beyond which allocations fail; 0: none
+  unsigned long checked;       // kernels are built with every access checked
+  unsigned long order, seed;   // of lanes, threadgroups and overlapping dispatches; MSL_ORDER_*
+  unsigned long strict;        // simd functions in divergent control flow are errors
+  unsigned long workers;       // OS threads of one dispatch
+  unsigned long protect;       // CPU accesses to what queued work uses are reported
   unsigned long (*build)(standin_build *);
   // Names the source line of a place in a kernel library.
   unsigned long (*line)(const char *path, unsigned long place, char *text, unsigned long length);
 };
 
 struct standin_fault {
-  char label[128];           // command buffers whose label contains this
-  unsigned long skip;        // so many of them pass first
-  unsigned long count;       // so many are hit; 0: all that follow
+  char label[128];             // command buffers whose label contains this
+  unsigned long skip;          // so many of them pass first
+  unsigned long count;         // so many are hit; 0: all that follow
   unsigned long delay_micros;  // before it runs
-  unsigned long error;       // MTLCommandBufferError that it ends with, unrun; 0: none
+  unsigned long error;         // MTLCommandBufferError that it ends with, unrun; 0: none
 };
 }
 

@@ -79,7 +79,8 @@ static Object *wrap_buffer(Object *self, SEL, const void *p, unsigned long lengt
     fatal("newBufferWithBytesNoCopy: %lu bytes at %p: not whole pages of %lu bytes", length, p, page());
   if (address >> 32 == 0xc0) fatal("newBufferWithBytesNoCopy: %p is on the Go heap", p);
   if (deallocator) fatal("newBufferWithBytesNoCopy: the deallocator is not null");
-  if ((options >> 4 & 15) != kShared) fatal("newBufferWithBytesNoCopy: storage mode %lu is not shared", options >> 4 & 15);
+  if ((options >> 4 & 15) != kShared)
+    fatal("newBufferWithBytesNoCopy: storage mode %lu is not shared", options >> 4 & 15);
   if (length > device(self)->config.max_buffer) return nullptr;
   Buffer *b = bare_buffer(device(self), length, options);
   b->wrapped = true;
@@ -104,7 +105,6 @@ static void *contents(Object *self, SEL) {
   guard_check_contents(b);
   return b->cpu;
 }
-static unsigned long length(Object *self, SEL) { return static_cast<Buffer *>(self)->length; }
 static void set_label(Object *self, SEL, Object *label) {
   static_cast<Resource *>(self)->label = expect<NSString>(label, "label")->text;
 }
@@ -138,7 +138,6 @@ static Register registered([] {
   method(d, '-', "newSharedEvent", new_event);
   method(class_of<Resource>(), '-', "setLabel:", set_label);
   method(b, '-', "contents", contents);
-  method(b, '-', "length", length);
   method(e, '-', "signaledValue", event_value);
   method(e, '-', "setSignaledValue:", event_set);
 });

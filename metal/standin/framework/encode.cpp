@@ -17,7 +17,7 @@ static ComputeEncoder *compute(Object *self, SEL sel) {
 // --- settings -----------------------------------------------------------------------
 static void set_pipeline(Object *self, SEL sel, Object *pipeline) {
   ComputeEncoder *e = compute(self, sel);
-  e->now.pipeline = expect<Pipeline>(pipeline, "pipeline state");
+  e->pipeline = expect<Pipeline>(pipeline, "pipeline state");
   e->buffer->hold(pipeline);
 }
 
@@ -27,7 +27,7 @@ static void bind(ComputeEncoder *e, Object *buffer, unsigned long offset, unsign
   if (offset >= b->length)
     fatal("binding beyond a buffer: offset %lu of buffer '%s' (%lu bytes) at index %lu in command buffer '%s'", offset,
           b->label.c_str(), b->length, index, label(e));
-  e->now.bindings[index] = {b, nullptr, offset, b->length - offset};
+  e->bindings[index] = {b, nullptr, offset, b->length - offset};
   e->buffer->hold(b);
 }
 static void set_buffer(Object *self, SEL sel, Object *buffer, unsigned long offset, unsigned long index) {
@@ -41,56 +41,63 @@ static void set_bytes(Object *self, SEL sel, const void *bytes, unsigned long le
   ComputeEncoder *e = compute(self, sel);
   if (index >= kMaxBindings) fatal("setBytes at index %lu in command buffer '%s'", index, label(e));
   if (length == 0 || length > kMaxBytes)
-    fatal("setBytes: %lu bytes at index %lu in command buffer '%s': 1 to %lu allowed", length, index, label(e), kMaxBytes);
-  e->now.bindings[index] = {nullptr, e->buffer->keep(bytes, length), 0, length};
+    fatal("setBytes: %lu bytes at index %lu in command buffer '%s': 1 to %lu allowed", length, index, label(e),
+          kMaxBytes);
+  e->bindings[index] = {nullptr, e->buffer->keep(bytes, length), 0, length};
 }
 static void set_threadgroup_memory(Object *self, SEL sel, unsigned long length, unsigned long index) {
   ComputeEncoder *e = compute(self, sel);
   if (index >= kMaxBindings || length % 16)
-    fatal("setThreadgroupMemoryLength: %lu at index %lu in command buffer '%s': not a multiple of 16", length, index, label(e));
-  e->now.threadgroup[index] = static_cast<unsigned>(length);
+    fatal("setThreadgroupMemoryLength: %lu at index %lu in command buffer '%s': not a multiple of 16", length, index,
+          label(e));
+  e->threadgroup[index] = static_cast<unsigned>(length);
 }
 
 // --- dispatch -------------------------------------------------------------------------
 static unsigned long count(Size s) { return s.width * s.height * s.depth; }
 
-static void check_arguments(const ComputeEncoder *e) {
-  const Dispatch &d = e->now;
-  const msl_kernel *k = d.pipeline->kernel();
-  unsigned long memory = k->threadgroup_bytes;
+// Notes what the kernel's arguments are given, and returns their threadgroup memory.
+static unsigned long give_arguments(const ComputeEncoder *e, const msl_kernel *k) {
+  unsigned long memory = 0;
   for (const msl_argument *a = k->arguments; a->name; ++a) {
+    const Binding &b = e->bindings[a->index];
+    const unsigned length = e->threadgroup[a->index];
+    e->buffer->given.push_back({a, a->threadgroup ? Binding{} : b, a->threadgroup ? length : 0});
     if (a->threadgroup) {
-      if (d.threadgroup[a->index] == 0) fatal("kernel %s: no threadgroup memory for '%s' (%d)", k->name, a->name, a->index);
-      memory += d.threadgroup[a->index];
-      continue;
-    }
-    const Binding &b = d.bindings[a->index];
-    if (!b.address()) fatal("kernel %s: nothing is bound to '%s', buffer(%d)", k->name, a->name, a->index);
-    if (a->writable && !b.buffer) fatal("kernel %s: '%s', buffer(%d), is written but bound by setBytes", k->name, a->name, a->index);
-    if (a->writable && !b.buffer->cpu_writable)
+      if (length == 0) fatal("kernel %s: no threadgroup memory for '%s' (%d)", k->name, a->name, a->index);
+      memory += length;
+    } else if (!b.address()) {
+      fatal("kernel %s: nothing is bound to '%s', buffer(%d)", k->name, a->name, a->index);
+    } else if (a->writable && !b.buffer) {
+      fatal("kernel %s: '%s', buffer(%d), is written but bound by setBytes", k->name, a->name, a->index);
+    } else if (a->writable && !b.buffer->cpu_writable) {
       fatal("kernel %s: '%s', buffer(%d), is written but is read-only memory, '%s'", k->name, a->name, a->index,
             b.buffer->label.c_str());
+    }
   }
+  return memory;
+}
+
+static void check_sizes(const ComputeEncoder *e, Size grid, Size threads, unsigned long memory) {
+  const msl_kernel *k = e->pipeline->kernel();
+  if (count(grid) == 0)
+    fatal("kernel %s: a grid of %lu x %lu x %lu threads", k->name, grid.width, grid.height, grid.depth);
+  if (count(threads) == 0 || count(threads) > e->pipeline->max_threads)
+    fatal("kernel %s: %lu x %lu x %lu threads per threadgroup: 1 to %lu allowed", k->name, threads.width,
+          threads.height, threads.depth, e->pipeline->max_threads);
   const unsigned long limit = e->buffer->queue->device->config.max_threadgroup_memory;
   if (memory > limit) fatal("kernel %s: %lu bytes of threadgroup memory are more than %lu", k->name, memory, limit);
 }
 
 static void dispatch_threads(Object *self, SEL sel, Size grid, Size threads) {
   ComputeEncoder *e = compute(self, sel);
-  Dispatch &d = e->now;
-  if (!d.pipeline) fatal("dispatchThreads without a pipeline in command buffer '%s'", label(e));
-  const char *name = d.pipeline->kernel()->name;
-  if (count(grid) == 0) fatal("kernel %s: a grid of %lu x %lu x %lu threads", name, grid.width, grid.height, grid.depth);
-  if (count(threads) == 0 || count(threads) > d.pipeline->max_threads)
-    fatal("kernel %s: %lu x %lu x %lu threads per threadgroup: 1 to %lu allowed", name, threads.width, threads.height,
-          threads.depth, d.pipeline->max_threads);
-  check_arguments(e);
-  d.grid = grid;
-  d.threads = threads;
-  d.phase = e->phase;
-  d.concurrent = e->concurrent;
-  e->buffer->commands.push_back({Command::kDispatch, e->buffer->dispatches.size()});
-  e->buffer->dispatches.push_back(d);
+  CommandBuffer *c = e->buffer;
+  if (!e->pipeline) fatal("dispatchThreads without a pipeline in command buffer '%s'", label(e));
+  const msl_kernel *k = e->pipeline->kernel();
+  const unsigned long first = c->given.size();
+  check_sizes(e, grid, threads, k->threadgroup_bytes + give_arguments(e, k));
+  c->commands.push_back({Command::kDispatch, c->dispatches.size()});
+  c->dispatches.push_back({e->pipeline, grid, threads, first, c->given.size(), e->phase, e->concurrent});
 }
 
 static void barrier(Object *self, SEL sel, unsigned long scope) {
@@ -100,7 +107,8 @@ static void barrier(Object *self, SEL sel, unsigned long scope) {
 }
 
 // --- blits ------------------------------------------------------------------------------
-static void check_range(const BlitEncoder *e, const char *what, const Buffer *b, unsigned long offset, unsigned long length) {
+static void check_range(const BlitEncoder *e, const char *what, const Buffer *b, unsigned long offset,
+                        unsigned long length) {
   if (length == 0 || offset > b->length || length > b->length - offset)
     fatal("%s: bytes [%lu, %lu) of buffer '%s' (%lu bytes) in command buffer '%s'", what, offset, offset + length,
           b->label.c_str(), b->length, label(e));

@@ -17,17 +17,18 @@ static void set(unsigned to[3], Size from) {
   to[0] = unsigned(from.width), to[1] = unsigned(from.height), to[2] = unsigned(from.depth);
 }
 
-static void fill_in(msl_dispatch &m, const Dispatch &d, const standin_config &config) {
-  const msl_kernel *k = d.pipeline->kernel();
+static void fill_in(msl_dispatch &m, const CommandBuffer *command, const Dispatch &d) {
+  const standin_config &config = command->queue->device->config;
   set(m.grid, d.grid);
   set(m.threads, d.threads);
-  for (const msl_argument *a = k->arguments; a->name; ++a) {
-    if (a->threadgroup) {
-      m.threadgroup_length[a->index] = d.threadgroup[a->index];
+  for (unsigned long i = d.first; i < d.last; ++i) {
+    const Given &g = command->given[i];
+    if (g.argument->threadgroup) {
+      m.threadgroup_length[g.argument->index] = g.threadgroup;
       continue;
     }
-    m.buffer[a->index] = d.bindings[a->index].address();
-    m.length[a->index] = d.bindings[a->index].length;
+    m.buffer[g.argument->index] = g.binding.address();
+    m.length[g.argument->index] = g.binding.length;
   }
   for (auto &c : d.pipeline->function->constants) {
     if (c.first >= MSL_MAX_CONSTANTS) fatal("function constant %lu: the emulator has %d", c.first, MSL_MAX_CONSTANTS);
@@ -43,10 +44,14 @@ static void fill_in(msl_dispatch &m, const Dispatch &d, const standin_config &co
 // --- errors -------------------------------------------------------------------------
 static const char *error_text(unsigned long code) {
   switch (code) {
-    case kErrorTimeout: return "Caused GPU Timeout Error (00000002:kIOGPUCommandBufferCallbackErrorTimeout)";
-    case kErrorPageFault: return "Caused GPU Address Fault Error (0000000b:kIOGPUCommandBufferCallbackErrorPageFault)";
-    case kErrorOutOfMemory: return "Insufficient Memory (00000008:kIOGPUCommandBufferCallbackErrorOutOfMemory)";
-    case kErrorDeviceRemoved: return "The device was removed";
+    case kErrorTimeout:
+      return "Caused GPU Timeout Error (00000002:kIOGPUCommandBufferCallbackErrorTimeout)";
+    case kErrorPageFault:
+      return "Caused GPU Address Fault Error (0000000b:kIOGPUCommandBufferCallbackErrorPageFault)";
+    case kErrorOutOfMemory:
+      return "Insufficient Memory (00000008:kIOGPUCommandBufferCallbackErrorOutOfMemory)";
+    case kErrorDeviceRemoved:
+      return "The device was removed";
   }
   return "Internal Error (0000000e:Internal Error)";
 }
@@ -57,7 +62,8 @@ static NSError *injected(unsigned long code) {
 // What the emulator found wrong in a kernel. The source line is looked up when somebody reads the text.
 static NSError *kernel_error(const Dispatch &d, const msl_dispatch &m, const standin_config &config) {
   const std::string text = m.error, path = d.pipeline->function->library->path;
-  const bool outside = text.find("out of bounds") != std::string::npos || text.find("past the end") != std::string::npos;
+  const bool outside =
+      text.find("out of bounds") != std::string::npos || text.find("past the end") != std::string::npos;
   const unsigned long place = m.pc;
   auto *line = config.line;
   return new_error(kCommandDomain, outside ? kErrorPageFault : kErrorInternal, [=] {
@@ -71,7 +77,7 @@ static NSError *kernel_error(const Dispatch &d, const msl_dispatch &m, const sta
 static NSError *run_dispatch(const CommandBuffer *c, const Dispatch &d, Overlap &overlap) {
   const standin_config &config = c->queue->device->config;
   auto m = std::make_unique<msl_dispatch>();
-  fill_in(*m, d, config);
+  fill_in(*m, c, d);
   if (d.concurrent && config.checked) {
     overlap.begin(c, &d);
     m->touched = [](void *o, const msl_touched *t) { static_cast<Overlap *>(o)->touch(t); };
@@ -118,11 +124,21 @@ static NSError *run_commands(CommandBuffer *c) {
   for (const Command &k : c->commands) {
     NSError *failed = nullptr;
     switch (k.kind) {
-      case Command::kDispatch: failed = run_dispatch(c, c->dispatches[k.index], overlap); break;
-      case Command::kCopy: copy(c->copies[k.index]); break;
-      case Command::kFill: fill(c->fills[k.index]); break;
-      case Command::kSignal: signal(c->signals[k.index]); break;
-      case Command::kWaitFor: wait_for(c->waits[k.index]); break;
+      case Command::kDispatch:
+        failed = run_dispatch(c, c->dispatches[k.index], overlap);
+        break;
+      case Command::kCopy:
+        copy(c->copies[k.index]);
+        break;
+      case Command::kFill:
+        fill(c->fills[k.index]);
+        break;
+      case Command::kSignal:
+        signal(c->signals[k.index]);
+        break;
+      case Command::kWaitFor:
+        wait_for(c->waits[k.index]);
+        break;
     }
     if (failed) return failed;
   }
@@ -143,7 +159,7 @@ static void run(CommandBuffer *c) {
   c->error = error;
   c->status = error ? kError : kCompleted;
   --q->unfinished;
-  q->changed.notify_all();
+  q->over.notify_all();
 }
 
 void run_queue(CommandQueue *q) {
@@ -151,7 +167,7 @@ void run_queue(CommandQueue *q) {
     CommandBuffer *c;
     {
       std::unique_lock<std::mutex> hold(q->lock);
-      q->changed.wait(hold, [q] { return q->stop || !q->committed.empty(); });
+      q->work.wait(hold, [q] { return q->stop || !q->committed.empty(); });
       if (q->committed.empty()) return;
       c = q->committed.front();
     }

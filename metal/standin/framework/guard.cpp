@@ -25,15 +25,19 @@ static void on_fault(int number, siginfo_t *info, void *context) {
   if (lock.try_lock()) {
     for (const Buffer *b : all())
       if (p >= b->cpu && p < b->cpu + b->mapped && (b->readers || b->writers)) {
-        fprintf(stderr, "metal stand-in: the CPU %s byte %ld of buffer '%s' (%lu bytes) while command buffer '%s', which %s "
-                "it, is queued\n", b->writers ? "touches" : "writes", long(p - b->cpu), b->label.c_str(), b->length,
-                b->user.c_str(), use(b));
+        fprintf(stderr,
+                "metal stand-in: the CPU %s byte %ld of buffer '%s' (%lu bytes) while command buffer '%s', which %s "
+                "it, is queued\n",
+                b->writers ? "touches" : "writes", long(p - b->cpu), b->label.c_str(), b->length, b->user.c_str(),
+                use(b));
         break;
       }
     lock.unlock();
   }
-  if (before.sa_flags & SA_SIGINFO && before.sa_sigaction) before.sa_sigaction(number, info, context);
-  else signal(number, SIG_DFL);
+  if (before.sa_flags & SA_SIGINFO && before.sa_sigaction)
+    before.sa_sigaction(number, info, context);
+  else
+    signal(number, SIG_DFL);
 }
 
 static void install() {
@@ -86,10 +90,8 @@ static void apply(Buffer *b) {
 // Visits the buffers of a command buffer once each, with whether they are written.
 template <class F> static void each_buffer(const CommandBuffer *c, F visit) {
   std::map<Buffer *, bool> used;
-  for (const Dispatch &d : c->dispatches)
-    for (const msl_argument *a = d.pipeline->kernel()->arguments; a->name; ++a)
-      if (!a->threadgroup)
-        if (Buffer *b = d.bindings[a->index].buffer) used[b] |= a->writable;
+  for (const Given &g : c->given)
+    if (g.binding.buffer) used[g.binding.buffer] |= g.argument->writable;
   for (const Copy &k : c->copies) used[k.to] = true, used[k.from] |= false;
   for (const Fill &k : c->fills) used[k.to] = true;
   for (auto &u : used) visit(u.first, u.second);

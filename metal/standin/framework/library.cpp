@@ -68,25 +68,35 @@ static Object *new_library(Object *self, SEL, Object *source, Object *options, O
 
 static Object *function_names(Object *self, SEL) {
   auto *a = create<NSArray>();
-  for (const msl_kernel *k = static_cast<Library *>(self)->kernels; k->name; ++k) a->items.push_back(new_string(k->name));
+  for (const msl_kernel *k = static_cast<Library *>(self)->kernels; k->name; ++k)
+    a->items.push_back(new_string(k->name));
   return autorelease(a);
 }
 
 // --- functions ----------------------------------------------------------------------
 static unsigned long constant_size(unsigned long type) {
   switch (type) {
-    case kBool: return 1;
-    case kUShort: return 2;
-    case kFloat: case kInt: case kUInt: return 4;
+    case kBool:
+      return 1;
+    case kUShort:
+      return 2;
+    case kFloat:
+    case kInt:
+    case kUInt:
+      return 4;
   }
   fatal("function constant of data type %lu", type);
 }
 static const char *constant_type(unsigned long type) {
   switch (type) {
-    case kBool: return "bool";
-    case kUShort: return "ushort";
-    case kInt: return "int";
-    case kUInt: return "uint";
+    case kBool:
+      return "bool";
+    case kUShort:
+      return "ushort";
+    case kInt:
+      return "int";
+    case kUInt:
+      return "uint";
   }
   return "float";
 }
@@ -130,8 +140,10 @@ static Object *new_function_with_constants(Object *self, SEL, Object *name, Obje
   const std::string text = expect<NSString>(name, "function name")->text;
   for (auto &v : c->values) check_constant(l, v.first, v.second.type);
   Function *f = new_function_named(l, text);
-  if (f) f->constants = c->values;
-  else set_error(error, kLibraryDomain, kFunctionNotFound, "Function " + text + " was not found in the library");
+  if (f)
+    f->constants = c->values;
+  else
+    set_error(error, kLibraryDomain, kFunctionNotFound, "Function " + text + " was not found in the library");
   return f;
 }
 

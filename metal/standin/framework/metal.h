@@ -89,18 +89,39 @@ struct Binding {
   unsigned char *address() const { return buffer ? buffer->gpu + offset : bytes; }
 };
 
+// What one dispatch gives one argument of its kernel: memory, or a length of threadgroup memory.
+struct Given {
+  const msl_argument *argument;
+  Binding binding;
+  unsigned threadgroup;
+};
+
 struct Dispatch {
   Pipeline *pipeline;
   Size grid, threads;
-  Binding bindings[kMaxBindings];
-  unsigned threadgroup[kMaxBindings];
-  unsigned long phase;  // concurrent dispatches of one phase, which no barrier separates, overlap
+  unsigned long first, last;  // its Givens in the command buffer
+  unsigned long phase;        // concurrent dispatches of one phase, which no barrier separates, overlap
   bool concurrent;
 };
-struct Copy { Buffer *to; unsigned long to_offset; Buffer *from; unsigned long from_offset, length; };
-struct Fill { Buffer *to; unsigned long offset, length; unsigned char value; };
-struct Signal { SharedEvent *event; unsigned long value; };
-struct WaitFor { SharedEvent *event; unsigned long value; };
+struct Copy {
+  Buffer *to;
+  unsigned long to_offset;
+  Buffer *from;
+  unsigned long from_offset, length;
+};
+struct Fill {
+  Buffer *to;
+  unsigned long offset, length;
+  unsigned char value;
+};
+struct Signal {
+  SharedEvent *event;
+  unsigned long value;
+};
+struct WaitFor {
+  SharedEvent *event;
+  unsigned long value;
+};
 
 struct Command {
   enum Kind { kDispatch, kCopy, kFill, kSignal, kWaitFor } kind;
@@ -115,7 +136,8 @@ struct CommandBuffer : NSObject {
   std::string label;
   unsigned long serial = 0;
   std::vector<Command> commands;
-  std::deque<Dispatch> dispatches;
+  std::vector<Dispatch> dispatches;
+  std::vector<Given> given;
   std::vector<Copy> copies;
   std::vector<Fill> fills;
   std::vector<Signal> signals;
@@ -139,7 +161,8 @@ struct CommandBuffer : NSObject {
 struct CommandQueue : NSObject {
   Device *device = nullptr;
   std::mutex lock;
-  std::condition_variable changed;
+  std::condition_variable work;  // for the worker: something is committed, or stop
+  std::condition_variable over;  // for callers: a command buffer is over
   std::deque<CommandBuffer *> committed;
   unsigned long unfinished = 0;  // command buffers made and not over
   bool stop = false;
@@ -156,7 +179,10 @@ struct CommandEncoder : NSObject {
 struct ComputeEncoder : CommandEncoder {
   bool concurrent = false;
   unsigned long phase = 0;
-  Dispatch now{};  // the settings for the next dispatch
+  // The settings for the next dispatch.
+  Pipeline *pipeline = nullptr;
+  Binding bindings[kMaxBindings];
+  unsigned threadgroup[kMaxBindings] = {};
 };
 
 struct BlitEncoder : CommandEncoder {};

@@ -10,21 +10,24 @@ void Overlap::begin(const CommandBuffer *c, const Dispatch *d) {
 }
 
 // A dispatch's binding that holds address, named for the report.
-static std::string place(const Dispatch *d, unsigned long address) {
-  for (const msl_argument *a = d->pipeline->kernel()->arguments; a->name; ++a) {
-    if (a->threadgroup || !d->bindings[a->index].buffer) continue;
-    const Binding &b = d->bindings[a->index];
-    const auto low = reinterpret_cast<unsigned long>(b.buffer->gpu);
-    if (address >= low && address < low + b.buffer->length)
-      return "byte " + std::to_string(address - low) + " of buffer '" + b.buffer->label + "' (argument '" + a->name + "')";
+static std::string place(const CommandBuffer *c, const Dispatch *d, unsigned long address) {
+  for (unsigned long i = d->first; i < d->last; ++i) {
+    const Given &g = c->given[i];
+    const Buffer *b = g.binding.buffer;
+    const auto low = reinterpret_cast<unsigned long>(b ? b->gpu : nullptr);
+    if (b && address >= low && address < low + b->length)
+      return "byte " + std::to_string(address - low) + " of buffer '" + b->label + "' (argument '" + g.argument->name +
+             "')";
   }
   return "bound bytes";
 }
 
 void Overlap::report(unsigned long address, const char *does, const Dispatch *other, const char *did) const {
-  fatal("missing barrier in command buffer '%s': kernel %s %s %s, which kernel %s %s before in the same concurrent encoder",
-        command_->label.c_str(), now_->pipeline->kernel()->name, does, place(now_, address).c_str(),
-        other->pipeline->kernel()->name, did);
+  fatal(
+      "missing barrier in command buffer '%s': kernel %s %s %s, which kernel %s %s before in the same concurrent "
+      "encoder",
+      command_->label.c_str(), now_->pipeline->kernel()->name, does, place(command_, now_, address).c_str(),
+      other->pipeline->kernel()->name, did);
 }
 
 void Overlap::touch(const msl_touched *t) {

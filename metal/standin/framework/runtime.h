@@ -29,7 +29,7 @@ struct Class {
   Method *methods;  // [kMaxSelectors]; read by objc_msgSend, so second
   const char *name;
   Class *super;
-  Class *dead;              // what a released instance becomes
+  Class *dead;                // what a released instance becomes
   void (*destroy)(Object *);  // ends an instance without freeing its memory; null for metaclasses
   Object *(*make)();          // a new instance for objc_alloc; null when instances come from methods only
   std::atomic<long> live;     // instances
@@ -72,21 +72,34 @@ template <class T> T *expect(Object *o, const char *what) {
 }
 
 // --- registration of methods --------------------------------------------------
-struct Size { unsigned long width, height, depth; };
-struct Range { unsigned long location, length; };
+struct Size {
+  unsigned long width, height, depth;
+};
+struct Range {
+  unsigned long location, length;
+};
 
 // One word per kind of argument, as the test of the binding spells them.
 template <class T> constexpr const char *kind_name() {
   using U = std::remove_cv_t<T>;
-  if constexpr (std::is_void_v<U>) return "void";
-  else if constexpr (std::is_pointer_v<U>) return "pointer";
-  else if constexpr (std::is_same_v<U, bool>) return "bool";
-  else if constexpr (std::is_same_v<U, double>) return "double";
-  else if constexpr (std::is_same_v<U, unsigned char>) return "byte";
-  else if constexpr (std::is_same_v<U, unsigned long>) return "uint";
-  else if constexpr (std::is_same_v<U, long>) return "int";
-  else if constexpr (std::is_same_v<U, Size>) return "size";
-  else if constexpr (std::is_same_v<U, Range>) return "range";
+  if constexpr (std::is_void_v<U>)
+    return "void";
+  else if constexpr (std::is_pointer_v<U>)
+    return "pointer";
+  else if constexpr (std::is_same_v<U, bool>)
+    return "bool";
+  else if constexpr (std::is_same_v<U, double>)
+    return "double";
+  else if constexpr (std::is_same_v<U, unsigned char>)
+    return "byte";
+  else if constexpr (std::is_same_v<U, unsigned long>)
+    return "uint";
+  else if constexpr (std::is_same_v<U, long>)
+    return "int";
+  else if constexpr (std::is_same_v<U, Size>)
+    return "size";
+  else if constexpr (std::is_same_v<U, Range>)
+    return "range";
 }
 
 void add_method(Class *c, char sign, const char *name, unsigned arguments, Method m, const std::string &kinds);
@@ -102,10 +115,10 @@ struct Register {
   explicit Register(void (*define)()) { define(); }
 };
 
-#define STANDIN_CLASS(T, NAME, SUPER, MAKE)                                                                     \
-  template <> Class *class_of<T>() {                                                                            \
-    static Class *c = make_class(NAME, SUPER, [](Object *o) { static_cast<T *>(o)->~T(); }, MAKE);              \
-    return c;                                                                                                   \
+#define STANDIN_CLASS(T, NAME, SUPER, MAKE)                                                        \
+  template <> Class *class_of<T>() {                                                               \
+    static Class *c = make_class(NAME, SUPER, [](Object *o) { static_cast<T *>(o)->~T(); }, MAKE); \
+    return c;                                                                                      \
   }
 
 }  // namespace standin

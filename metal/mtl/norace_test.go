@@ -1,0 +1,5 @@
+//go:build !race
+
+package mtl_test
+
+const raceEnabled = false
