@@ -23,6 +23,9 @@ type Options struct {
 	MaxSpan int
 	// Experts sizes and tunes the expert streamer: slots a layer, eviction policy, reads.
 	Experts residency.Options
+	// Lookahead starts reads for the experts that the next layer will probably choose, where the backend can tell.
+	// Output does not change. Default: off (docs/experiments).
+	Lookahead bool
 	// Open says how the install's files are checked. Default: hash everything, layer files on first use.
 	Open gturbo.OpenOptions
 	// RewindBytes bounds what each session may spend on saved rows of sliding layers, which let a follow-up turn

@@ -15,6 +15,7 @@ type program struct {
 	exec      Executor
 	experts   *residency.Streamer
 	observers observers
+	lookahead lookahead
 
 	times     StageTimes
 	published published
@@ -45,7 +46,7 @@ func (p *program) run(as pass, rows []int, logits []float32) error {
 	p.pass = as
 	w := &p.pass
 	err := p.walk(w, rows, logits)
-	p.published.store(p.times, len(w.batch.Tokens))
+	p.published.store(p.times, &p.lookahead, len(w.batch.Tokens))
 	if err == nil {
 		return nil
 	}
@@ -116,8 +117,11 @@ func (p *program) route(l gturbo.LayerID, w *pass) error {
 		return err
 	}
 	p.observers.route(l, w.batch, r)
-	w.fetch, err = p.experts.Fetch(w.ctx, l, p.grouping.group(r, p.cfg.TopK))
-	return err
+	p.lookahead.judge(l, r.Experts)
+	if w.fetch, err = p.experts.Fetch(w.ctx, l, p.grouping.group(r, p.cfg.TopK)); err != nil {
+		return err
+	}
+	return p.foretell(l, w.batch)
 }
 
 func (p *program) shared(l gturbo.LayerID, w *pass) error { return p.exec.Shared(l, w.batch) }

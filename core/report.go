@@ -12,6 +12,8 @@ type Stats struct {
 	Stages StageTimes // as of the last finished forward pass
 	Passes int64      // forward passes
 	Rows   int64      // rows in them
+	// Chosen are the experts that routers chose where the lookahead had a guess, Foretold those of them that it named.
+	Chosen, Foretold int64
 	// Experts are the streamer's counts.
 	Experts residency.Stats
 }
@@ -21,6 +23,8 @@ func (s Stats) Sub(earlier Stats) Stats {
 	s.Stages = s.Stages.Sub(earlier.Stages)
 	s.Passes -= earlier.Passes
 	s.Rows -= earlier.Rows
+	s.Chosen -= earlier.Chosen
+	s.Foretold -= earlier.Foretold
 	s.Experts = s.Experts.Sub(earlier.Experts)
 	return s
 }
@@ -45,12 +49,13 @@ type published struct {
 	stats Stats
 }
 
-func (p *published) store(t StageTimes, rows int) {
+func (p *published) store(t StageTimes, a *lookahead, rows int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.stats.Stages = t
 	p.stats.Passes++
 	p.stats.Rows += int64(rows)
+	p.stats.Chosen, p.stats.Foretold = a.chosen, a.right
 }
 
 func (p *published) load() Stats {

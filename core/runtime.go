@@ -72,6 +72,9 @@ func (r *Runtime) start(src residency.Source) error {
 		cfg: r.cfg, exec: exec, experts: streamer,
 		grouping: newGrouping(r.cfg.Experts, r.maxRows, r.cfg.TopK),
 	}
+	if r.opts.Lookahead {
+		r.prog.lookahead.forecaster, _ = exec.(Forecaster)
+	}
 	return nil
 }
 

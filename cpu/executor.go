@@ -44,6 +44,10 @@ type executor struct {
 	full         *ropeTable
 	experts      []gturbo.ExpertID
 	expertWeight []float32
+	forecast     struct { // of the layer after the one that runs; made when first asked for
+		experts []gturbo.ExpertID
+		weights []float32
+	}
 
 	// Arguments of the rows being worked on.
 	at struct {

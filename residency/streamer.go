@@ -27,6 +27,15 @@ type Streamer struct {
 	given    uint64  // fences taken so far
 	busyFrom time.Time
 	stats    Stats
+	window   window
+}
+
+// A window is a stretch of time in which the streamer looks at how busy the disk is.
+type window struct {
+	from  time.Time
+	busy  time.Duration // at its start
+	reads int64         // at its start
+	full  bool          // the verdict on the one before
 }
 
 // NewStreamer makes a streamer; nothing is opened or allocated yet. Close it.
@@ -47,10 +56,16 @@ func (s *Streamer) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st := s.stats
-	if s.workers > 0 {
-		st.BusyTime += time.Since(s.busyFrom)
-	}
+	st.BusyTime = s.busyTime(time.Now())
 	return st
+}
+
+// busyTime is the time with reads in flight up to now.
+func (s *Streamer) busyTime(now time.Time) time.Duration {
+	if s.workers > 0 {
+		return s.stats.BusyTime + now.Sub(s.busyFrom)
+	}
+	return s.stats.BusyTime
 }
 
 // Options returns the options in effect, defaults filled in.

@@ -34,6 +34,8 @@ type app struct {
 	stdinTerminal, stderrTerminal bool
 	// inUse keeps installers and repairs away from the running model's files until the process ends.
 	inUse *lease.Lease
+	// ending, unless nil, completes what a command writes beside its answer, after the command.
+	ending func() error
 }
 
 // Exit statuses.
@@ -50,5 +52,10 @@ func (a *app) run(ctx context.Context, args []string) int {
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	err := root.ExecuteContext(ctx)
+	if a.ending != nil {
+		if late := a.ending(); err == nil {
+			err = late
+		}
+	}
 	return a.report(err)
 }

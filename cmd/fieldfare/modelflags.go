@@ -21,6 +21,8 @@ type modelFlags struct {
 	maxContext   int
 	slots        int
 	policy       string
+	lookahead    bool
+	trace        string
 	prefillChunk int
 	kernels      string
 	threads      int
@@ -38,6 +40,8 @@ func (f *modelFlags) add(cmd *cobra.Command) {
 	flags.IntVar(&f.maxContext, "max-context", 0, "positions of the KV cache (default: what --memory allows, 4096 without)")
 	flags.IntVar(&f.slots, "expert-cache-slots", 0, "experts kept in memory per layer, 8 to 128 (default: what --memory allows, 16 without)")
 	flags.StringVar(&f.policy, "expert-cache-policy", "lfu", "which expert leaves memory first: lfu or lru")
+	flags.BoolVar(&f.lookahead, "router-lookahead", false, "read the experts that the next layer will probably choose ahead of time")
+	flags.StringVar(&f.trace, "trace-experts", "", "write which experts each layer chooses to a file, for \"fieldfare dev replay\"")
 	flags.IntVar(&f.prefillChunk, "prefill-chunk-tokens", 0, "prompt tokens per pass, 1 to 1024 (default: what --memory allows, 128 without)")
 	flags.StringVar(&f.kernels, "cpu-kernels", "", "force a set of CPU kernels: "+kernelSets())
 	flags.IntVar(&f.threads, "threads", 0, "threads that compute (default: what the system grants)")
@@ -61,6 +65,7 @@ func (f *modelFlags) options() (core.Options, error) {
 	o := core.Options{
 		MaxContext:   f.maxContext,
 		PrefillChunk: f.prefillChunk,
+		Lookahead:    f.lookahead,
 		Experts:      residency.Options{Slots: f.slots},
 		Open:         gturbo.OpenOptions{TrustReceipt: f.trust},
 	}
@@ -127,6 +132,12 @@ func (a *app) loadTelling(ctx context.Context, f *modelFlags, progress func(done
 	bar.clear()
 	if err != nil {
 		return nil, err
+	}
+	if f.trace != "" {
+		if a.ending, err = traceExperts(rt, f.trace); err != nil {
+			rt.Close()
+			return nil, err
+		}
 	}
 	debug.FreeOSMemory() // what loading left on the heap, before slots and caches fill
 	if _, notice := rt.Template(); notice != "" && !f.quiet {

@@ -20,7 +20,7 @@ func (a *app) devCommand() *cobra.Command {
 		Use: "dev", Short: "Tools for people who work on fieldfare", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.synthCommand())
+	cmd.AddCommand(a.synthCommand(), a.replayCommand())
 	return cmd
 }
 
