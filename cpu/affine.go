@@ -33,7 +33,7 @@ type affineCall struct {
 // them, then the sum of each group, then zeros up to a multiple of 8.
 func packedLen(in int) int { return in + (in/groupSize+7)&^7 }
 
-// scratchLen is what one worker needs for products with rows of in weights.
+// scratchLen is what one worker needs for products with rows of in quantized weights.
 func scratchLen(in int) int { return max(in, minScratch+in/8) }
 
 // plainPack keeps the natural order.

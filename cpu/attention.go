@@ -80,7 +80,12 @@ func partialAt(buf []float32, nq, dh int) partial {
 func (k *kernelSet) merge(p, b partial, dh int) {
 	for h := range p.peak {
 		peak := max(p.peak[h], b.peak[h])
-		keep, add := expf(p.peak[h]-peak), expf(b.peak[h]-peak)
+		keep, add := float32(1), float32(1)
+		if p.peak[h] < peak {
+			keep = expf(p.peak[h] - peak)
+		} else {
+			add = expf(b.peak[h] - peak)
+		}
 		k.combine(p.o[h*dh:][:dh], keep, add, b.o[h*dh:][:dh])
 		p.peak[h] = peak
 		p.sum[h] = float32(p.sum[h]*keep) + float32(b.sum[h]*add)

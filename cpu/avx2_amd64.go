@@ -83,6 +83,13 @@ func avx2Gemv(bits int, y *float32, codes, scales, biases *byte, x *float32, gro
 	avx2Gemv4(y, codes, scales, biases, x, groups, blocks, tail, outputs, scratch)
 }
 
+// scoresTiles are in order of preference.
+var scoresTiles = []scoresTile{
+	{4, simdScores4Half, simdScores4Float},
+	{2, simdScores2Half, simdScores2Float},
+	{1, simdScores1Half, simdScores1Float},
+}
+
 // valuesTiles are in order of preference: the most outputs that there are, then the widest chunk that is left.
 // maxValuesQueries is the most outputs of one.
 var valuesTiles = []valuesTile{

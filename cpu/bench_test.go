@@ -98,7 +98,7 @@ func BenchmarkDecode(b *testing.B) {
 		b.Run(fmt.Sprintf("%dx%d-%dbit", s.out, s.in, s.bits), func(b *testing.B) {
 			benchThreads(b, func(b *testing.B, k *kernelSet, p *pool) {
 				all, region := streamed(b, s.out, s.in, s.bits)
-				job := benchAffine(k, p, s.in, 1)
+				job := benchAffine(k, p, s.in)
 				y := make([]float32, s.out)
 				x := packedBench(k, s.in, 1, s.bits)
 				read := bestRead(p, region.Bytes())
@@ -121,7 +121,7 @@ func BenchmarkDecode(b *testing.B) {
 	}
 }
 
-func benchAffine(k *kernelSet, p *pool, in, rows int) *affineJob {
+func benchAffine(k *kernelSet, p *pool, in int) *affineJob {
 	job := &affineJob{k: k}
 	for range p.threads {
 		job.scratch = append(job.scratch, make([]float32, scratchLen(in)))
@@ -144,7 +144,7 @@ func BenchmarkPrefill(b *testing.B) {
 				w := randomAffine(seeded("prefill"), s.out, s.in, 4)
 				x := packedBench(k, s.in, s.rows, 4)
 				y := make([]float32, s.rows*s.out)
-				job := benchAffine(k, p, s.in, s.rows)
+				job := benchAffine(k, p, s.in)
 				benchFlops(b, 2*float64(s.out)*float64(s.in)*float64(s.rows), func() {
 					job.input(x, packedLen(s.in), s.rows).add(w, y, s.out).run(p)
 				})
@@ -171,7 +171,10 @@ func BenchmarkDense(b *testing.B) {
 				r := seeded("dense bench")
 				w, x := randomVector(r, s.out*s.in, 0, 1), randomFloats(r, 128*s.in, 1)
 				y := make([]float32, 128*s.out)
-				job := &denseJob{k: k, scratch: benchAffine(k, p, s.in, 1).scratch}
+				job := &denseJob{k: k}
+				for range p.threads {
+					job.scratch = append(job.scratch, make([]float32, denseScratchLen(s.in)))
+				}
 				benchFlops(b, 2*128*float64(s.out)*float64(s.in), func() {
 					job.input(x, s.in, 128).add(w, y).run(p)
 				})

@@ -11,8 +11,11 @@ type denseCall struct {
 	// y[r*ldy+o-lo] receives the result.
 	y       []float32
 	ldy     int
-	scratch []float32 // as affineCall's
+	scratch []float32 // the worker's own, at least denseScratchLen(in) elements
 }
+
+// denseScratchLen is what one worker needs for products with rows of in bf16 weights.
+func denseScratchLen(in int) int { return minScratch + 8*in }
 
 // plainDense widens the weights of one output and takes their dot product with every row.
 func plainDense(d denseCall) {

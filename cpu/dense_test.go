@@ -10,7 +10,7 @@ func denseProduct(k *kernelSet, w []byte, x []float32, in, lo, hi int) []float32
 	y := make([]float32, rows*(hi-lo))
 	k.dense(denseCall{
 		w: w, in: in, lo: lo, hi: hi, x: x, ldx: in, rows: rows, y: y, ldy: hi - lo,
-		scratch: make([]float32, scratchLen(in)),
+		scratch: make([]float32, denseScratchLen(in)),
 	})
 	return y
 }

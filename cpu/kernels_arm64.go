@@ -33,6 +33,12 @@ var neonKernels = &kernelSet{
 	maximum:    simdMaximum,
 }
 
+// scoresTiles are in order of preference.
+var scoresTiles = []scoresTile{
+	{2, simdScores2Half, simdScores2Float},
+	{1, simdScores1Half, simdScores1Float},
+}
+
 // valuesTiles are in order of preference; maxValuesQueries is the most outputs of one.
 var valuesTiles = []valuesTile{
 	{2, 1, simdValues2x1Half, simdValues2x1Float},

@@ -109,6 +109,11 @@ func avx2Pack4(dst *float32, sums *float32, x *float32, groups int)
 //go:noescape
 func simdWiden(dst *float32, src *byte, blocks int)
 
+// simdScores4Half writes the scores of 4 queries, [4, dh], with n keys to p; ldp and stride are in bytes.
+//
+//go:noescape
+func simdScores4Half(p *float32, ldp int, q *float32, dh int, kv *byte, stride int, n int)
+
 // simdScores2Half writes the scores of 2 queries, [2, dh], with n keys to p; ldp and stride are in bytes.
 //
 //go:noescape
@@ -153,6 +158,11 @@ func simdValues1x4Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv 
 //
 //go:noescape
 func simdValues1x1Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
+
+// simdScores4Float writes the scores of 4 queries, [4, dh], with n keys to p; ldp and stride are in bytes.
+//
+//go:noescape
+func simdScores4Float(p *float32, ldp int, q *float32, dh int, kv *byte, stride int, n int)
 
 // simdScores2Float writes the scores of 2 queries, [2, dh], with n keys to p; ldp and stride are in bytes.
 //

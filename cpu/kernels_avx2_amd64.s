@@ -2367,29 +2367,30 @@ block_done:
 	VZEROUPPER
 	RET
 
-// func simdScores2Half(p *float32, ldp int, q *float32, dh int, kv *byte, stride int, n int)
+// func simdScores4Half(p *float32, ldp int, q *float32, dh int, kv *byte, stride int, n int)
 // Requires: AVX, F16C, FMA3
-TEXT ·simdScores2Half(SB), NOSPLIT, $0-56
-	MOVQ  p+0(FP), AX
-	MOVQ  q+16(FP), CX
-	MOVQ  kv+32(FP), DX
-	MOVQ  stride+40(FP), BX
-	MOVQ  dh+24(FP), SI
-	MOVQ  ldp+8(FP), DI
-	MOVQ  n+48(FP), R8
-	SHRQ  $0x02, R8
-	TESTQ R8, R8
-	JZ    four_done
+TEXT ·simdScores4Half(SB), NOSPLIT, $0-56
+	MOVQ   n+48(FP), AX
+	MOVQ   AX, CX
+	IMUL3Q $0x00005556, AX, AX
+	SHRQ   $0x10, AX
+	IMUL3Q $0x00000003, AX, DX
+	SUBQ   DX, CX
+	MOVQ   p+0(FP), DX
+	MOVQ   q+16(FP), BX
+	MOVQ   kv+32(FP), SI
+	MOVQ   stride+40(FP), DI
+	MOVQ   dh+24(FP), R8
+	TESTQ  AX, AX
+	JZ     some_done
 
-four:
-	MOVQ   DX, R9
-	ADDQ   BX, DX
-	MOVQ   DX, R10
-	ADDQ   BX, DX
-	MOVQ   DX, R11
-	ADDQ   BX, DX
-	MOVQ   DX, R12
-	ADDQ   BX, DX
+some:
+	MOVQ   SI, R9
+	ADDQ   DI, SI
+	MOVQ   SI, R10
+	ADDQ   DI, SI
+	MOVQ   SI, R11
+	ADDQ   DI, SI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -2398,34 +2399,238 @@ four:
 	VXORPS Y5, Y5, Y5
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
-	MOVQ   CX, R13
-	LEAQ   (CX)(SI*4), R14
-	MOVQ   SI, R15
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	MOVQ   R8, R15
+	SHLQ   $0x02, R15
+	MOVQ   BX, R12
+	LEAQ   (BX)(R15*2), R13
+	ADDQ   R15, R13
+	MOVQ   R8, R14
+	SHRQ   $0x03, R14
+
+some_step:
+	VCVTPH2PS    (R9), Y12
+	ADDQ         $0x00000010, R9
+	VCVTPH2PS    (R10), Y13
+	ADDQ         $0x00000010, R10
+	VCVTPH2PS    (R11), Y14
+	ADDQ         $0x00000010, R11
+	VMOVUPS      (R12), Y15
+	VFMADD231PS  Y12, Y15, Y0
+	VFMADD231PS  Y13, Y15, Y1
+	VFMADD231PS  Y14, Y15, Y2
+	VMOVUPS      (R12)(R15*1), Y15
+	VFMADD231PS  Y12, Y15, Y3
+	VFMADD231PS  Y13, Y15, Y4
+	VFMADD231PS  Y14, Y15, Y5
+	VMOVUPS      (R12)(R15*2), Y15
+	VFMADD231PS  Y12, Y15, Y6
+	VFMADD231PS  Y13, Y15, Y7
+	VFMADD231PS  Y14, Y15, Y8
+	VMOVUPS      (R13), Y15
+	VFMADD231PS  Y12, Y15, Y9
+	VFMADD231PS  Y13, Y15, Y10
+	VFMADD231PS  Y14, Y15, Y11
+	ADDQ         $0x00000020, R12
+	ADDQ         $0x00000020, R13
+	DECQ         R14
+	JNZ          some_step
+	MOVQ         ldp+8(FP), R9
+	MOVQ         DX, R10
+	VEXTRACTF128 $0x01, Y0, X12
+	VADDPS       X0, X12, X12
+	VEXTRACTF128 $0x01, Y1, X0
+	VADDPS       X1, X0, X0
+	VEXTRACTF128 $0x01, Y2, X1
+	VADDPS       X2, X1, X1
+	VEXTRACTF128 $0x01, Y2, X13
+	VADDPS       X2, X13, X13
+	VHADDPS      X0, X12, X12
+	VHADDPS      X13, X1, X1
+	VHADDPS      X1, X12, X12
+	VMOVSD       X12, (R10)
+	VEXTRACTPS   $0x02, X12, 8(R10)
+	ADDQ         R9, R10
+	VEXTRACTF128 $0x01, Y3, X0
+	VADDPS       X3, X0, X0
+	VEXTRACTF128 $0x01, Y4, X1
+	VADDPS       X4, X1, X1
+	VEXTRACTF128 $0x01, Y5, X2
+	VADDPS       X5, X2, X2
+	VEXTRACTF128 $0x01, Y5, X3
+	VADDPS       X5, X3, X3
+	VHADDPS      X1, X0, X0
+	VHADDPS      X3, X2, X2
+	VHADDPS      X2, X0, X0
+	VMOVSD       X0, (R10)
+	VEXTRACTPS   $0x02, X0, 8(R10)
+	ADDQ         R9, R10
+	VEXTRACTF128 $0x01, Y6, X0
+	VADDPS       X6, X0, X0
+	VEXTRACTF128 $0x01, Y7, X1
+	VADDPS       X7, X1, X1
+	VEXTRACTF128 $0x01, Y8, X2
+	VADDPS       X8, X2, X2
+	VEXTRACTF128 $0x01, Y8, X3
+	VADDPS       X8, X3, X3
+	VHADDPS      X1, X0, X0
+	VHADDPS      X3, X2, X2
+	VHADDPS      X2, X0, X0
+	VMOVSD       X0, (R10)
+	VEXTRACTPS   $0x02, X0, 8(R10)
+	ADDQ         R9, R10
+	VEXTRACTF128 $0x01, Y9, X0
+	VADDPS       X9, X0, X0
+	VEXTRACTF128 $0x01, Y10, X1
+	VADDPS       X10, X1, X1
+	VEXTRACTF128 $0x01, Y11, X2
+	VADDPS       X11, X2, X2
+	VEXTRACTF128 $0x01, Y11, X3
+	VADDPS       X11, X3, X3
+	VHADDPS      X1, X0, X0
+	VHADDPS      X3, X2, X2
+	VHADDPS      X2, X0, X0
+	VMOVSD       X0, (R10)
+	VEXTRACTPS   $0x02, X0, 8(R10)
+	ADDQ         $0x0000000c, DX
+	DECQ         AX
+	JNZ          some
+
+some_done:
+	TESTQ CX, CX
+	JZ    one_done
+
+one:
+	MOVQ   SI, AX
+	ADDQ   DI, SI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	MOVQ   R8, R12
+	SHLQ   $0x02, R12
+	MOVQ   BX, R9
+	LEAQ   (BX)(R12*2), R10
+	ADDQ   R12, R10
+	MOVQ   R8, R11
+	SHRQ   $0x03, R11
+
+one_step:
+	VCVTPH2PS    (AX), Y4
+	ADDQ         $0x00000010, AX
+	VMOVUPS      (R9), Y5
+	VFMADD231PS  Y4, Y5, Y0
+	VMOVUPS      (R9)(R12*1), Y5
+	VFMADD231PS  Y4, Y5, Y1
+	VMOVUPS      (R9)(R12*2), Y5
+	VFMADD231PS  Y4, Y5, Y2
+	VMOVUPS      (R10), Y5
+	VFMADD231PS  Y4, Y5, Y3
+	ADDQ         $0x00000020, R9
+	ADDQ         $0x00000020, R10
+	DECQ         R11
+	JNZ          one_step
+	MOVQ         ldp+8(FP), AX
+	MOVQ         DX, R9
+	VEXTRACTF128 $0x01, Y0, X4
+	VADDPS       X0, X4, X4
+	VHADDPS      X4, X4, X4
+	VHADDPS      X4, X4, X4
+	VMOVSS       X4, (R9)
+	ADDQ         AX, R9
+	VEXTRACTF128 $0x01, Y1, X0
+	VADDPS       X1, X0, X0
+	VHADDPS      X0, X0, X0
+	VHADDPS      X0, X0, X0
+	VMOVSS       X0, (R9)
+	ADDQ         AX, R9
+	VEXTRACTF128 $0x01, Y2, X0
+	VADDPS       X2, X0, X0
+	VHADDPS      X0, X0, X0
+	VHADDPS      X0, X0, X0
+	VMOVSS       X0, (R9)
+	ADDQ         AX, R9
+	VEXTRACTF128 $0x01, Y3, X0
+	VADDPS       X3, X0, X0
+	VHADDPS      X0, X0, X0
+	VHADDPS      X0, X0, X0
+	VMOVSS       X0, (R9)
+	ADDQ         $0x00000004, DX
+	DECQ         CX
+	JNZ          one
+
+one_done:
+	VZEROUPPER
+	RET
+
+// func simdScores2Half(p *float32, ldp int, q *float32, dh int, kv *byte, stride int, n int)
+// Requires: AVX, F16C, FMA3
+TEXT ·simdScores2Half(SB), NOSPLIT, $8-56
+	MOVQ  n+48(FP), AX
+	MOVQ  AX, CX
+	SHRQ  $0x02, AX
+	ANDQ  $0x03, CX
+	MOVQ  p+0(FP), DX
+	MOVQ  q+16(FP), BX
+	MOVQ  kv+32(FP), SI
+	MOVQ  stride+40(FP), DI
+	MOVQ  dh+24(FP), R8
+	TESTQ AX, AX
+	JZ    some_done
+
+some:
+	MOVQ   SI, R9
+	ADDQ   DI, SI
+	MOVQ   SI, R10
+	ADDQ   DI, SI
+	MOVQ   SI, R11
+	ADDQ   DI, SI
+	MOVQ   SI, R12
+	ADDQ   DI, SI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	MOVQ   R8, BP
+	SHLQ   $0x02, BP
+	MOVQ   BX, R13
+	LEAQ   (BX)(BP*2), R14
+	ADDQ   BP, R14
+	MOVQ   R8, R15
 	SHRQ   $0x03, R15
 
-four_step:
-	VMOVUPS      (R13), Y8
-	VMOVUPS      (R14), Y9
-	VCVTPH2PS    (R9), Y10
-	VFMADD231PS  Y10, Y8, Y0
-	VFMADD231PS  Y10, Y9, Y4
+some_step:
+	VCVTPH2PS    (R9), Y8
 	ADDQ         $0x00000010, R9
-	VCVTPH2PS    (R10), Y10
-	VFMADD231PS  Y10, Y8, Y1
-	VFMADD231PS  Y10, Y9, Y5
+	VCVTPH2PS    (R10), Y9
 	ADDQ         $0x00000010, R10
 	VCVTPH2PS    (R11), Y10
-	VFMADD231PS  Y10, Y8, Y2
-	VFMADD231PS  Y10, Y9, Y6
 	ADDQ         $0x00000010, R11
-	VCVTPH2PS    (R12), Y10
-	VFMADD231PS  Y10, Y8, Y3
-	VFMADD231PS  Y10, Y9, Y7
+	VCVTPH2PS    (R12), Y11
 	ADDQ         $0x00000010, R12
+	VMOVUPS      (R13), Y12
+	VFMADD231PS  Y8, Y12, Y0
+	VFMADD231PS  Y9, Y12, Y1
+	VFMADD231PS  Y10, Y12, Y2
+	VFMADD231PS  Y11, Y12, Y3
+	VMOVUPS      (R13)(BP*1), Y12
+	VFMADD231PS  Y8, Y12, Y4
+	VFMADD231PS  Y9, Y12, Y5
+	VFMADD231PS  Y10, Y12, Y6
+	VFMADD231PS  Y11, Y12, Y7
 	ADDQ         $0x00000020, R13
 	ADDQ         $0x00000020, R14
 	DECQ         R15
-	JNZ          four_step
+	JNZ          some_step
+	MOVQ         ldp+8(FP), R9
+	MOVQ         DX, R10
 	VEXTRACTF128 $0x01, Y0, X8
 	VADDPS       X0, X8, X8
 	VEXTRACTF128 $0x01, Y1, X0
@@ -2437,7 +2642,8 @@ four_step:
 	VHADDPS      X0, X8, X8
 	VHADDPS      X2, X1, X1
 	VHADDPS      X1, X8, X8
-	VMOVUPS      X8, (AX)
+	VMOVUPS      X8, (R10)
+	ADDQ         R9, R10
 	VEXTRACTF128 $0x01, Y4, X0
 	VADDPS       X4, X0, X0
 	VEXTRACTF128 $0x01, Y5, X1
@@ -2449,50 +2655,54 @@ four_step:
 	VHADDPS      X1, X0, X0
 	VHADDPS      X3, X2, X2
 	VHADDPS      X2, X0, X0
-	VMOVUPS      X0, (AX)(DI*1)
-	ADDQ         $0x00000010, AX
-	DECQ         R8
-	JNZ          four
+	VMOVUPS      X0, (R10)
+	ADDQ         $0x00000010, DX
+	DECQ         AX
+	JNZ          some
 
-four_done:
-	MOVQ  n+48(FP), R8
-	ANDQ  $0x03, R8
-	TESTQ R8, R8
+some_done:
+	TESTQ CX, CX
 	JZ    one_done
 
 one:
-	MOVQ   DX, R9
-	ADDQ   BX, DX
+	MOVQ   SI, AX
+	ADDQ   DI, SI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
-	MOVQ   CX, R10
-	LEAQ   (CX)(SI*4), R11
-	MOVQ   SI, R12
-	SHRQ   $0x03, R12
+	MOVQ   R8, R12
+	SHLQ   $0x02, R12
+	MOVQ   BX, R9
+	LEAQ   (BX)(R12*2), R10
+	ADDQ   R12, R10
+	MOVQ   R8, R11
+	SHRQ   $0x03, R11
 
 one_step:
-	VMOVUPS      (R10), Y2
-	VMOVUPS      (R11), Y3
-	VCVTPH2PS    (R9), Y4
-	VFMADD231PS  Y4, Y2, Y0
-	VFMADD231PS  Y4, Y3, Y1
-	ADDQ         $0x00000010, R9
+	VCVTPH2PS    (AX), Y2
+	ADDQ         $0x00000010, AX
+	VMOVUPS      (R9), Y3
+	VFMADD231PS  Y2, Y3, Y0
+	VMOVUPS      (R9)(R12*1), Y3
+	VFMADD231PS  Y2, Y3, Y1
+	ADDQ         $0x00000020, R9
 	ADDQ         $0x00000020, R10
-	ADDQ         $0x00000020, R11
-	DECQ         R12
+	DECQ         R11
 	JNZ          one_step
+	MOVQ         ldp+8(FP), AX
+	MOVQ         DX, R9
 	VEXTRACTF128 $0x01, Y0, X2
 	VADDPS       X0, X2, X2
 	VHADDPS      X2, X2, X2
 	VHADDPS      X2, X2, X2
-	VMOVSS       X2, (AX)
+	VMOVSS       X2, (R9)
+	ADDQ         AX, R9
 	VEXTRACTF128 $0x01, Y1, X0
 	VADDPS       X1, X0, X0
 	VHADDPS      X0, X0, X0
 	VHADDPS      X0, X0, X0
-	VMOVSS       X0, (AX)(DI*1)
-	ADDQ         $0x00000004, AX
-	DECQ         R8
+	VMOVSS       X0, (R9)
+	ADDQ         $0x00000004, DX
+	DECQ         CX
 	JNZ          one
 
 one_done:
@@ -2502,53 +2712,59 @@ one_done:
 // func simdScores1Half(p *float32, ldp int, q *float32, dh int, kv *byte, stride int, n int)
 // Requires: AVX, F16C, FMA3
 TEXT ·simdScores1Half(SB), NOSPLIT, $0-56
-	MOVQ  p+0(FP), AX
-	MOVQ  q+16(FP), CX
-	MOVQ  kv+32(FP), DX
-	MOVQ  stride+40(FP), BX
-	MOVQ  dh+24(FP), SI
-	MOVQ  ldp+8(FP), DI
-	MOVQ  n+48(FP), DI
-	SHRQ  $0x02, DI
-	TESTQ DI, DI
-	JZ    four_done
+	MOVQ  n+48(FP), AX
+	MOVQ  AX, CX
+	SHRQ  $0x02, AX
+	ANDQ  $0x03, CX
+	MOVQ  p+0(FP), DX
+	MOVQ  q+16(FP), BX
+	MOVQ  kv+32(FP), SI
+	MOVQ  stride+40(FP), DI
+	MOVQ  dh+24(FP), R8
+	TESTQ AX, AX
+	JZ    some_done
 
-four:
-	MOVQ   DX, R8
-	ADDQ   BX, DX
-	MOVQ   DX, R9
-	ADDQ   BX, DX
-	MOVQ   DX, R10
-	ADDQ   BX, DX
-	MOVQ   DX, R11
-	ADDQ   BX, DX
+some:
+	MOVQ   SI, R9
+	ADDQ   DI, SI
+	MOVQ   SI, R10
+	ADDQ   DI, SI
+	MOVQ   SI, R11
+	ADDQ   DI, SI
+	MOVQ   SI, R12
+	ADDQ   DI, SI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
-	MOVQ   CX, R12
-	LEAQ   (CX)(SI*4), R13
-	MOVQ   SI, R14
-	SHRQ   $0x03, R14
+	MOVQ   R8, R15
+	SHLQ   $0x02, R15
+	MOVQ   BX, R13
+	LEAQ   (BX)(R15*2), R14
+	ADDQ   R15, R14
+	MOVQ   R8, R15
+	SHRQ   $0x03, R15
 
-four_step:
-	VMOVUPS      (R12), Y4
-	VCVTPH2PS    (R8), Y5
-	VFMADD231PS  Y5, Y4, Y0
-	ADDQ         $0x00000010, R8
-	VCVTPH2PS    (R9), Y5
-	VFMADD231PS  Y5, Y4, Y1
+some_step:
+	VCVTPH2PS    (R9), Y4
 	ADDQ         $0x00000010, R9
 	VCVTPH2PS    (R10), Y5
-	VFMADD231PS  Y5, Y4, Y2
 	ADDQ         $0x00000010, R10
-	VCVTPH2PS    (R11), Y5
-	VFMADD231PS  Y5, Y4, Y3
+	VCVTPH2PS    (R11), Y6
 	ADDQ         $0x00000010, R11
-	ADDQ         $0x00000020, R12
+	VCVTPH2PS    (R12), Y7
+	ADDQ         $0x00000010, R12
+	VMOVUPS      (R13), Y8
+	VFMADD231PS  Y4, Y8, Y0
+	VFMADD231PS  Y5, Y8, Y1
+	VFMADD231PS  Y6, Y8, Y2
+	VFMADD231PS  Y7, Y8, Y3
 	ADDQ         $0x00000020, R13
-	DECQ         R14
-	JNZ          four_step
+	ADDQ         $0x00000020, R14
+	DECQ         R15
+	JNZ          some_step
+	MOVQ         ldp+8(FP), R9
+	MOVQ         DX, R9
 	VEXTRACTF128 $0x01, Y0, X4
 	VADDPS       X0, X4, X4
 	VEXTRACTF128 $0x01, Y1, X0
@@ -2560,42 +2776,45 @@ four_step:
 	VHADDPS      X0, X4, X4
 	VHADDPS      X2, X1, X1
 	VHADDPS      X1, X4, X4
-	VMOVUPS      X4, (AX)
-	ADDQ         $0x00000010, AX
-	DECQ         DI
-	JNZ          four
+	VMOVUPS      X4, (R9)
+	ADDQ         $0x00000010, DX
+	DECQ         AX
+	JNZ          some
 
-four_done:
-	MOVQ  n+48(FP), DI
-	ANDQ  $0x03, DI
-	TESTQ DI, DI
+some_done:
+	TESTQ CX, CX
 	JZ    one_done
 
 one:
-	MOVQ   DX, R8
-	ADDQ   BX, DX
+	MOVQ   SI, AX
+	ADDQ   DI, SI
 	VXORPS Y0, Y0, Y0
-	MOVQ   CX, R9
-	LEAQ   (CX)(SI*4), R10
-	MOVQ   SI, R11
+	MOVQ   R8, R11
+	SHLQ   $0x02, R11
+	MOVQ   BX, R9
+	LEAQ   (BX)(R11*2), R10
+	ADDQ   R11, R10
+	MOVQ   R8, R11
 	SHRQ   $0x03, R11
 
 one_step:
-	VMOVUPS      (R9), Y1
-	VCVTPH2PS    (R8), Y2
-	VFMADD231PS  Y2, Y1, Y0
-	ADDQ         $0x00000010, R8
+	VCVTPH2PS    (AX), Y1
+	ADDQ         $0x00000010, AX
+	VMOVUPS      (R9), Y2
+	VFMADD231PS  Y1, Y2, Y0
 	ADDQ         $0x00000020, R9
 	ADDQ         $0x00000020, R10
 	DECQ         R11
 	JNZ          one_step
+	MOVQ         ldp+8(FP), AX
+	MOVQ         DX, AX
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPS       X0, X1, X1
 	VHADDPS      X1, X1, X1
 	VHADDPS      X1, X1, X1
 	VMOVSS       X1, (AX)
-	ADDQ         $0x00000004, AX
-	DECQ         DI
+	ADDQ         $0x00000004, DX
+	DECQ         CX
 	JNZ          one
 
 one_done:
@@ -3178,29 +3397,30 @@ done:
 	VZEROUPPER
 	RET
 
-// func simdScores2Float(p *float32, ldp int, q *float32, dh int, kv *byte, stride int, n int)
+// func simdScores4Float(p *float32, ldp int, q *float32, dh int, kv *byte, stride int, n int)
 // Requires: AVX, FMA3
-TEXT ·simdScores2Float(SB), NOSPLIT, $0-56
-	MOVQ  p+0(FP), AX
-	MOVQ  q+16(FP), CX
-	MOVQ  kv+32(FP), DX
-	MOVQ  stride+40(FP), BX
-	MOVQ  dh+24(FP), SI
-	MOVQ  ldp+8(FP), DI
-	MOVQ  n+48(FP), R8
-	SHRQ  $0x02, R8
-	TESTQ R8, R8
-	JZ    four_done
+TEXT ·simdScores4Float(SB), NOSPLIT, $0-56
+	MOVQ   n+48(FP), AX
+	MOVQ   AX, CX
+	IMUL3Q $0x00005556, AX, AX
+	SHRQ   $0x10, AX
+	IMUL3Q $0x00000003, AX, DX
+	SUBQ   DX, CX
+	MOVQ   p+0(FP), DX
+	MOVQ   q+16(FP), BX
+	MOVQ   kv+32(FP), SI
+	MOVQ   stride+40(FP), DI
+	MOVQ   dh+24(FP), R8
+	TESTQ  AX, AX
+	JZ     some_done
 
-four:
-	MOVQ   DX, R9
-	ADDQ   BX, DX
-	MOVQ   DX, R10
-	ADDQ   BX, DX
-	MOVQ   DX, R11
-	ADDQ   BX, DX
-	MOVQ   DX, R12
-	ADDQ   BX, DX
+some:
+	MOVQ   SI, R9
+	ADDQ   DI, SI
+	MOVQ   SI, R10
+	ADDQ   DI, SI
+	MOVQ   SI, R11
+	ADDQ   DI, SI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -3209,34 +3429,238 @@ four:
 	VXORPS Y5, Y5, Y5
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
-	MOVQ   CX, R13
-	LEAQ   (CX)(SI*4), R14
-	MOVQ   SI, R15
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	MOVQ   R8, R15
+	SHLQ   $0x02, R15
+	MOVQ   BX, R12
+	LEAQ   (BX)(R15*2), R13
+	ADDQ   R15, R13
+	MOVQ   R8, R14
+	SHRQ   $0x03, R14
+
+some_step:
+	VMOVUPS      (R9), Y12
+	ADDQ         $0x00000020, R9
+	VMOVUPS      (R10), Y13
+	ADDQ         $0x00000020, R10
+	VMOVUPS      (R11), Y14
+	ADDQ         $0x00000020, R11
+	VMOVUPS      (R12), Y15
+	VFMADD231PS  Y12, Y15, Y0
+	VFMADD231PS  Y13, Y15, Y1
+	VFMADD231PS  Y14, Y15, Y2
+	VMOVUPS      (R12)(R15*1), Y15
+	VFMADD231PS  Y12, Y15, Y3
+	VFMADD231PS  Y13, Y15, Y4
+	VFMADD231PS  Y14, Y15, Y5
+	VMOVUPS      (R12)(R15*2), Y15
+	VFMADD231PS  Y12, Y15, Y6
+	VFMADD231PS  Y13, Y15, Y7
+	VFMADD231PS  Y14, Y15, Y8
+	VMOVUPS      (R13), Y15
+	VFMADD231PS  Y12, Y15, Y9
+	VFMADD231PS  Y13, Y15, Y10
+	VFMADD231PS  Y14, Y15, Y11
+	ADDQ         $0x00000020, R12
+	ADDQ         $0x00000020, R13
+	DECQ         R14
+	JNZ          some_step
+	MOVQ         ldp+8(FP), R9
+	MOVQ         DX, R10
+	VEXTRACTF128 $0x01, Y0, X12
+	VADDPS       X0, X12, X12
+	VEXTRACTF128 $0x01, Y1, X0
+	VADDPS       X1, X0, X0
+	VEXTRACTF128 $0x01, Y2, X1
+	VADDPS       X2, X1, X1
+	VEXTRACTF128 $0x01, Y2, X13
+	VADDPS       X2, X13, X13
+	VHADDPS      X0, X12, X12
+	VHADDPS      X13, X1, X1
+	VHADDPS      X1, X12, X12
+	VMOVSD       X12, (R10)
+	VEXTRACTPS   $0x02, X12, 8(R10)
+	ADDQ         R9, R10
+	VEXTRACTF128 $0x01, Y3, X0
+	VADDPS       X3, X0, X0
+	VEXTRACTF128 $0x01, Y4, X1
+	VADDPS       X4, X1, X1
+	VEXTRACTF128 $0x01, Y5, X2
+	VADDPS       X5, X2, X2
+	VEXTRACTF128 $0x01, Y5, X3
+	VADDPS       X5, X3, X3
+	VHADDPS      X1, X0, X0
+	VHADDPS      X3, X2, X2
+	VHADDPS      X2, X0, X0
+	VMOVSD       X0, (R10)
+	VEXTRACTPS   $0x02, X0, 8(R10)
+	ADDQ         R9, R10
+	VEXTRACTF128 $0x01, Y6, X0
+	VADDPS       X6, X0, X0
+	VEXTRACTF128 $0x01, Y7, X1
+	VADDPS       X7, X1, X1
+	VEXTRACTF128 $0x01, Y8, X2
+	VADDPS       X8, X2, X2
+	VEXTRACTF128 $0x01, Y8, X3
+	VADDPS       X8, X3, X3
+	VHADDPS      X1, X0, X0
+	VHADDPS      X3, X2, X2
+	VHADDPS      X2, X0, X0
+	VMOVSD       X0, (R10)
+	VEXTRACTPS   $0x02, X0, 8(R10)
+	ADDQ         R9, R10
+	VEXTRACTF128 $0x01, Y9, X0
+	VADDPS       X9, X0, X0
+	VEXTRACTF128 $0x01, Y10, X1
+	VADDPS       X10, X1, X1
+	VEXTRACTF128 $0x01, Y11, X2
+	VADDPS       X11, X2, X2
+	VEXTRACTF128 $0x01, Y11, X3
+	VADDPS       X11, X3, X3
+	VHADDPS      X1, X0, X0
+	VHADDPS      X3, X2, X2
+	VHADDPS      X2, X0, X0
+	VMOVSD       X0, (R10)
+	VEXTRACTPS   $0x02, X0, 8(R10)
+	ADDQ         $0x0000000c, DX
+	DECQ         AX
+	JNZ          some
+
+some_done:
+	TESTQ CX, CX
+	JZ    one_done
+
+one:
+	MOVQ   SI, AX
+	ADDQ   DI, SI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	MOVQ   R8, R12
+	SHLQ   $0x02, R12
+	MOVQ   BX, R9
+	LEAQ   (BX)(R12*2), R10
+	ADDQ   R12, R10
+	MOVQ   R8, R11
+	SHRQ   $0x03, R11
+
+one_step:
+	VMOVUPS      (AX), Y4
+	ADDQ         $0x00000020, AX
+	VMOVUPS      (R9), Y5
+	VFMADD231PS  Y4, Y5, Y0
+	VMOVUPS      (R9)(R12*1), Y5
+	VFMADD231PS  Y4, Y5, Y1
+	VMOVUPS      (R9)(R12*2), Y5
+	VFMADD231PS  Y4, Y5, Y2
+	VMOVUPS      (R10), Y5
+	VFMADD231PS  Y4, Y5, Y3
+	ADDQ         $0x00000020, R9
+	ADDQ         $0x00000020, R10
+	DECQ         R11
+	JNZ          one_step
+	MOVQ         ldp+8(FP), AX
+	MOVQ         DX, R9
+	VEXTRACTF128 $0x01, Y0, X4
+	VADDPS       X0, X4, X4
+	VHADDPS      X4, X4, X4
+	VHADDPS      X4, X4, X4
+	VMOVSS       X4, (R9)
+	ADDQ         AX, R9
+	VEXTRACTF128 $0x01, Y1, X0
+	VADDPS       X1, X0, X0
+	VHADDPS      X0, X0, X0
+	VHADDPS      X0, X0, X0
+	VMOVSS       X0, (R9)
+	ADDQ         AX, R9
+	VEXTRACTF128 $0x01, Y2, X0
+	VADDPS       X2, X0, X0
+	VHADDPS      X0, X0, X0
+	VHADDPS      X0, X0, X0
+	VMOVSS       X0, (R9)
+	ADDQ         AX, R9
+	VEXTRACTF128 $0x01, Y3, X0
+	VADDPS       X3, X0, X0
+	VHADDPS      X0, X0, X0
+	VHADDPS      X0, X0, X0
+	VMOVSS       X0, (R9)
+	ADDQ         $0x00000004, DX
+	DECQ         CX
+	JNZ          one
+
+one_done:
+	VZEROUPPER
+	RET
+
+// func simdScores2Float(p *float32, ldp int, q *float32, dh int, kv *byte, stride int, n int)
+// Requires: AVX, FMA3
+TEXT ·simdScores2Float(SB), NOSPLIT, $8-56
+	MOVQ  n+48(FP), AX
+	MOVQ  AX, CX
+	SHRQ  $0x02, AX
+	ANDQ  $0x03, CX
+	MOVQ  p+0(FP), DX
+	MOVQ  q+16(FP), BX
+	MOVQ  kv+32(FP), SI
+	MOVQ  stride+40(FP), DI
+	MOVQ  dh+24(FP), R8
+	TESTQ AX, AX
+	JZ    some_done
+
+some:
+	MOVQ   SI, R9
+	ADDQ   DI, SI
+	MOVQ   SI, R10
+	ADDQ   DI, SI
+	MOVQ   SI, R11
+	ADDQ   DI, SI
+	MOVQ   SI, R12
+	ADDQ   DI, SI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	MOVQ   R8, BP
+	SHLQ   $0x02, BP
+	MOVQ   BX, R13
+	LEAQ   (BX)(BP*2), R14
+	ADDQ   BP, R14
+	MOVQ   R8, R15
 	SHRQ   $0x03, R15
 
-four_step:
-	VMOVUPS      (R13), Y8
-	VMOVUPS      (R14), Y9
-	VMOVUPS      (R9), Y10
-	VFMADD231PS  Y10, Y8, Y0
-	VFMADD231PS  Y10, Y9, Y4
+some_step:
+	VMOVUPS      (R9), Y8
 	ADDQ         $0x00000020, R9
-	VMOVUPS      (R10), Y10
-	VFMADD231PS  Y10, Y8, Y1
-	VFMADD231PS  Y10, Y9, Y5
+	VMOVUPS      (R10), Y9
 	ADDQ         $0x00000020, R10
 	VMOVUPS      (R11), Y10
-	VFMADD231PS  Y10, Y8, Y2
-	VFMADD231PS  Y10, Y9, Y6
 	ADDQ         $0x00000020, R11
-	VMOVUPS      (R12), Y10
-	VFMADD231PS  Y10, Y8, Y3
-	VFMADD231PS  Y10, Y9, Y7
+	VMOVUPS      (R12), Y11
 	ADDQ         $0x00000020, R12
+	VMOVUPS      (R13), Y12
+	VFMADD231PS  Y8, Y12, Y0
+	VFMADD231PS  Y9, Y12, Y1
+	VFMADD231PS  Y10, Y12, Y2
+	VFMADD231PS  Y11, Y12, Y3
+	VMOVUPS      (R13)(BP*1), Y12
+	VFMADD231PS  Y8, Y12, Y4
+	VFMADD231PS  Y9, Y12, Y5
+	VFMADD231PS  Y10, Y12, Y6
+	VFMADD231PS  Y11, Y12, Y7
 	ADDQ         $0x00000020, R13
 	ADDQ         $0x00000020, R14
 	DECQ         R15
-	JNZ          four_step
+	JNZ          some_step
+	MOVQ         ldp+8(FP), R9
+	MOVQ         DX, R10
 	VEXTRACTF128 $0x01, Y0, X8
 	VADDPS       X0, X8, X8
 	VEXTRACTF128 $0x01, Y1, X0
@@ -3248,7 +3672,8 @@ four_step:
 	VHADDPS      X0, X8, X8
 	VHADDPS      X2, X1, X1
 	VHADDPS      X1, X8, X8
-	VMOVUPS      X8, (AX)
+	VMOVUPS      X8, (R10)
+	ADDQ         R9, R10
 	VEXTRACTF128 $0x01, Y4, X0
 	VADDPS       X4, X0, X0
 	VEXTRACTF128 $0x01, Y5, X1
@@ -3260,50 +3685,54 @@ four_step:
 	VHADDPS      X1, X0, X0
 	VHADDPS      X3, X2, X2
 	VHADDPS      X2, X0, X0
-	VMOVUPS      X0, (AX)(DI*1)
-	ADDQ         $0x00000010, AX
-	DECQ         R8
-	JNZ          four
+	VMOVUPS      X0, (R10)
+	ADDQ         $0x00000010, DX
+	DECQ         AX
+	JNZ          some
 
-four_done:
-	MOVQ  n+48(FP), R8
-	ANDQ  $0x03, R8
-	TESTQ R8, R8
+some_done:
+	TESTQ CX, CX
 	JZ    one_done
 
 one:
-	MOVQ   DX, R9
-	ADDQ   BX, DX
+	MOVQ   SI, AX
+	ADDQ   DI, SI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
-	MOVQ   CX, R10
-	LEAQ   (CX)(SI*4), R11
-	MOVQ   SI, R12
-	SHRQ   $0x03, R12
+	MOVQ   R8, R12
+	SHLQ   $0x02, R12
+	MOVQ   BX, R9
+	LEAQ   (BX)(R12*2), R10
+	ADDQ   R12, R10
+	MOVQ   R8, R11
+	SHRQ   $0x03, R11
 
 one_step:
-	VMOVUPS      (R10), Y2
-	VMOVUPS      (R11), Y3
-	VMOVUPS      (R9), Y4
-	VFMADD231PS  Y4, Y2, Y0
-	VFMADD231PS  Y4, Y3, Y1
+	VMOVUPS      (AX), Y2
+	ADDQ         $0x00000020, AX
+	VMOVUPS      (R9), Y3
+	VFMADD231PS  Y2, Y3, Y0
+	VMOVUPS      (R9)(R12*1), Y3
+	VFMADD231PS  Y2, Y3, Y1
 	ADDQ         $0x00000020, R9
 	ADDQ         $0x00000020, R10
-	ADDQ         $0x00000020, R11
-	DECQ         R12
+	DECQ         R11
 	JNZ          one_step
+	MOVQ         ldp+8(FP), AX
+	MOVQ         DX, R9
 	VEXTRACTF128 $0x01, Y0, X2
 	VADDPS       X0, X2, X2
 	VHADDPS      X2, X2, X2
 	VHADDPS      X2, X2, X2
-	VMOVSS       X2, (AX)
+	VMOVSS       X2, (R9)
+	ADDQ         AX, R9
 	VEXTRACTF128 $0x01, Y1, X0
 	VADDPS       X1, X0, X0
 	VHADDPS      X0, X0, X0
 	VHADDPS      X0, X0, X0
-	VMOVSS       X0, (AX)(DI*1)
-	ADDQ         $0x00000004, AX
-	DECQ         R8
+	VMOVSS       X0, (R9)
+	ADDQ         $0x00000004, DX
+	DECQ         CX
 	JNZ          one
 
 one_done:
@@ -3313,53 +3742,59 @@ one_done:
 // func simdScores1Float(p *float32, ldp int, q *float32, dh int, kv *byte, stride int, n int)
 // Requires: AVX, FMA3
 TEXT ·simdScores1Float(SB), NOSPLIT, $0-56
-	MOVQ  p+0(FP), AX
-	MOVQ  q+16(FP), CX
-	MOVQ  kv+32(FP), DX
-	MOVQ  stride+40(FP), BX
-	MOVQ  dh+24(FP), SI
-	MOVQ  ldp+8(FP), DI
-	MOVQ  n+48(FP), DI
-	SHRQ  $0x02, DI
-	TESTQ DI, DI
-	JZ    four_done
+	MOVQ  n+48(FP), AX
+	MOVQ  AX, CX
+	SHRQ  $0x02, AX
+	ANDQ  $0x03, CX
+	MOVQ  p+0(FP), DX
+	MOVQ  q+16(FP), BX
+	MOVQ  kv+32(FP), SI
+	MOVQ  stride+40(FP), DI
+	MOVQ  dh+24(FP), R8
+	TESTQ AX, AX
+	JZ    some_done
 
-four:
-	MOVQ   DX, R8
-	ADDQ   BX, DX
-	MOVQ   DX, R9
-	ADDQ   BX, DX
-	MOVQ   DX, R10
-	ADDQ   BX, DX
-	MOVQ   DX, R11
-	ADDQ   BX, DX
+some:
+	MOVQ   SI, R9
+	ADDQ   DI, SI
+	MOVQ   SI, R10
+	ADDQ   DI, SI
+	MOVQ   SI, R11
+	ADDQ   DI, SI
+	MOVQ   SI, R12
+	ADDQ   DI, SI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
-	MOVQ   CX, R12
-	LEAQ   (CX)(SI*4), R13
-	MOVQ   SI, R14
-	SHRQ   $0x03, R14
+	MOVQ   R8, R15
+	SHLQ   $0x02, R15
+	MOVQ   BX, R13
+	LEAQ   (BX)(R15*2), R14
+	ADDQ   R15, R14
+	MOVQ   R8, R15
+	SHRQ   $0x03, R15
 
-four_step:
-	VMOVUPS      (R12), Y4
-	VMOVUPS      (R8), Y5
-	VFMADD231PS  Y5, Y4, Y0
-	ADDQ         $0x00000020, R8
-	VMOVUPS      (R9), Y5
-	VFMADD231PS  Y5, Y4, Y1
+some_step:
+	VMOVUPS      (R9), Y4
 	ADDQ         $0x00000020, R9
 	VMOVUPS      (R10), Y5
-	VFMADD231PS  Y5, Y4, Y2
 	ADDQ         $0x00000020, R10
-	VMOVUPS      (R11), Y5
-	VFMADD231PS  Y5, Y4, Y3
+	VMOVUPS      (R11), Y6
 	ADDQ         $0x00000020, R11
+	VMOVUPS      (R12), Y7
 	ADDQ         $0x00000020, R12
+	VMOVUPS      (R13), Y8
+	VFMADD231PS  Y4, Y8, Y0
+	VFMADD231PS  Y5, Y8, Y1
+	VFMADD231PS  Y6, Y8, Y2
+	VFMADD231PS  Y7, Y8, Y3
 	ADDQ         $0x00000020, R13
-	DECQ         R14
-	JNZ          four_step
+	ADDQ         $0x00000020, R14
+	DECQ         R15
+	JNZ          some_step
+	MOVQ         ldp+8(FP), R9
+	MOVQ         DX, R9
 	VEXTRACTF128 $0x01, Y0, X4
 	VADDPS       X0, X4, X4
 	VEXTRACTF128 $0x01, Y1, X0
@@ -3371,42 +3806,45 @@ four_step:
 	VHADDPS      X0, X4, X4
 	VHADDPS      X2, X1, X1
 	VHADDPS      X1, X4, X4
-	VMOVUPS      X4, (AX)
-	ADDQ         $0x00000010, AX
-	DECQ         DI
-	JNZ          four
+	VMOVUPS      X4, (R9)
+	ADDQ         $0x00000010, DX
+	DECQ         AX
+	JNZ          some
 
-four_done:
-	MOVQ  n+48(FP), DI
-	ANDQ  $0x03, DI
-	TESTQ DI, DI
+some_done:
+	TESTQ CX, CX
 	JZ    one_done
 
 one:
-	MOVQ   DX, R8
-	ADDQ   BX, DX
+	MOVQ   SI, AX
+	ADDQ   DI, SI
 	VXORPS Y0, Y0, Y0
-	MOVQ   CX, R9
-	LEAQ   (CX)(SI*4), R10
-	MOVQ   SI, R11
+	MOVQ   R8, R11
+	SHLQ   $0x02, R11
+	MOVQ   BX, R9
+	LEAQ   (BX)(R11*2), R10
+	ADDQ   R11, R10
+	MOVQ   R8, R11
 	SHRQ   $0x03, R11
 
 one_step:
-	VMOVUPS      (R9), Y1
-	VMOVUPS      (R8), Y2
-	VFMADD231PS  Y2, Y1, Y0
-	ADDQ         $0x00000020, R8
+	VMOVUPS      (AX), Y1
+	ADDQ         $0x00000020, AX
+	VMOVUPS      (R9), Y2
+	VFMADD231PS  Y1, Y2, Y0
 	ADDQ         $0x00000020, R9
 	ADDQ         $0x00000020, R10
 	DECQ         R11
 	JNZ          one_step
+	MOVQ         ldp+8(FP), AX
+	MOVQ         DX, AX
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPS       X0, X1, X1
 	VHADDPS      X1, X1, X1
 	VHADDPS      X1, X1, X1
 	VMOVSS       X1, (AX)
-	ADDQ         $0x00000004, AX
-	DECQ         DI
+	ADDQ         $0x00000004, DX
+	DECQ         CX
 	JNZ          one
 
 one_done:

@@ -5,22 +5,33 @@ package cpu
 import "github.com/fieldfare/fieldfare/core"
 
 // scoreKeys is the number of keys that all queries pass before the next ones are read: they stay in the first-level
-// cache at the widest head.
-const scoreKeys = 16
+// cache at the widest head. Tiles are of three or four keys.
+const scoreKeys = 24
+
+// scoresFunc is the shape of simdScores*.
+type scoresFunc func(p *float32, ldp int, q *float32, dh int, kv *byte, stride, n int)
+
+// A scoresTile is a kernel for nq queries at once.
+type scoresTile struct {
+	nq    int
+	half  scoresFunc
+	float scoresFunc
+}
 
 func simdScores(a attentionCall) {
-	two, one := simdScores2Half, simdScores1Half
-	if a.typ == core.KVFloat32 {
-		two, one = simdScores2Float, simdScores1Float
-	}
 	for j := 0; j < a.n; j += scoreKeys {
 		n, kv := min(scoreKeys, a.n-j), &a.kv[j*a.stride]
-		h := 0
-		for ; h+2 <= a.nq; h += 2 {
-			two(&a.p[h*a.ldp+j], 4*a.ldp, &a.q[h*a.dh], a.dh, kv, a.stride, n)
-		}
-		if h < a.nq {
-			one(&a.p[h*a.ldp+j], 0, &a.q[h*a.dh], a.dh, kv, a.stride, n)
+		for h := 0; h < a.nq; {
+			t := &scoresTiles[0]
+			for i := 1; t.nq > a.nq-h; i++ {
+				t = &scoresTiles[i]
+			}
+			f := t.half
+			if a.typ == core.KVFloat32 {
+				f = t.float
+			}
+			f(&a.p[h*a.ldp+j], 4*a.ldp, &a.q[h*a.dh], a.dh, kv, a.stride, n)
+			h += t.nq
 		}
 	}
 }

@@ -95,7 +95,7 @@ func (t *tower) layOut(threads int) {
 	t.rope = newRopeTable(m, c.RopeTheta, c.HeadDim/2, c.HeadDim/4, min(t.max, c.PositionRows))
 	t.worker = make([][]float32, threads)
 	for i := range t.worker {
-		m.floats(&t.worker[i], max(scratchLen(max(c.Hidden, c.Width, c.PatchDim)), towerAttendScratch(c.HeadDim)))
+		m.floats(&t.worker[i], max(denseScratchLen(max(c.Hidden, c.Width, c.PatchDim)), towerAttendScratch(c.HeadDim)))
 	}
 }
 

@@ -34,73 +34,91 @@ func storedBytes(half bool) int {
 	return 32
 }
 
-// scores: nq queries against keys, four at a time and the rest one by one; per element eight lanes along the head.
-func scores(nq int, half bool) {
+// scores: nq queries against keys, some at a time and the rest one by one; per element eight lanes along the head.
+func scores(nq, keys int, half bool) {
 	kernel(fmt.Sprintf("simdScores%d%s", nq, suffix(half)), "func(p *float32, ldp int, q *float32, dh int, kv *byte, stride, n int)",
 		fmt.Sprintf("simdScores%d%s writes the scores of %d queries, [%d, dh], with n keys to p; ldp and stride are in bytes.",
 			nq, suffix(half), nq, nq))
-	p, q, kv, stride := ptr("p"), ptr("q"), ptr("kv"), ptr("stride")
-	dh, ldp := ptr("dh"), ptr("ldp")
-	tile := func(name string, keys int, count reg.Register) {
-		times(name, count, func() {
-			k := make([]reg.Register, keys)
-			for i := range k {
-				k[i] = GP64()
-				MOVQ(kv, k[i])
-				ADDQ(stride, kv)
-			}
-			acc := make([][4]reg.VecVirtual, nq)
-			for h := range acc {
-				for i := range 4 {
-					if i < keys {
-						acc[h][i] = zero()
-					}
-				}
-			}
-			at, second, steps := GP64(), GP64(), GP64()
-			MOVQ(q, at)
-			LEAQ(Mem{Base: q, Index: dh, Scale: 4}, second)
-			MOVQ(dh, steps)
-			SHRQ(Imm(3), steps)
-			Label(name + "_step")
-			queries := []reg.VecVirtual{YMM(), YMM()}[:nq]
-			VMOVUPS(Mem{Base: at}, queries[0])
-			if nq == 2 {
-				VMOVUPS(Mem{Base: second}, queries[1])
-			}
-			for i := range k {
-				v := stored(Mem{Base: k[i]}, half)
-				for h := range queries {
-					VFMADD231PS(v, queries[h], acc[h][i])
-				}
-				advance(k[i], storedBytes(half))
-			}
-			advance(at, lane)
-			advance(second, lane)
-			DECQ(steps)
-			JNZ(LabelRef(name + "_step"))
-			for h := range acc {
-				to := Mem{Base: p}
-				if h == 1 {
-					to = Mem{Base: p, Index: ldp, Scale: 1}
-				}
-				if keys == 4 {
-					VMOVUPS(sum8x4(acc[h]), to)
-				} else {
-					VMOVSS(sum8(acc[h][0]), to)
-				}
-			}
-			advance(p, 4*keys)
-		})
+	count, left := ptr("n"), GP64()
+	if keys == 4 {
+		MOVQ(count, left)
+		SHRQ(Imm(2), count)
+		ANDQ(Imm(3), left)
+	} else { // n / keys, for n below 2^16
+		MOVQ(count, left)
+		IMUL3Q(U32(uint32(65536/keys+1)), count, count)
+		SHRQ(Imm(16), count)
+		whole := GP64()
+		IMUL3Q(U32(uint32(keys)), count, whole)
+		SUBQ(whole, left)
 	}
-	n := ptr("n")
-	SHRQ(Imm(2), n)
-	tile("four", 4, n)
-	Load(Param("n"), n)
-	ANDQ(Imm(3), n)
-	tile("one", 1, n)
+	p, q, kv, stride, dh := ptr("p"), ptr("q"), ptr("kv"), ptr("stride"), ptr("dh")
+	times("some", count, func() { scoresTile("some", nq, keys, half, p, q, kv, stride, dh) })
+	times("one", left, func() { scoresTile("one", nq, 1, half, p, q, kv, stride, dh) })
 	VZEROUPPER()
 	RET()
+}
+
+// scoresTile does some keys and moves p and kv on.
+func scoresTile(label string, nq, keys int, half bool, p, q, kv, stride, dh reg.Register) {
+	k := make([]reg.Register, keys)
+	for i := range k {
+		k[i] = GP64()
+		MOVQ(kv, k[i])
+		ADDQ(stride, kv)
+	}
+	acc := make([][4]reg.VecVirtual, nq)
+	for h := range acc {
+		for i := range keys {
+			acc[h][i] = zero()
+		}
+	}
+	// Queries h, h+1 and h+2 through one register and an index, h+3 through another.
+	at, fourth, steps, row := GP64(), GP64(), GP64(), GP64()
+	MOVQ(dh, row)
+	SHLQ(Imm(2), row)
+	MOVQ(q, at)
+	LEAQ(Mem{Base: q, Index: row, Scale: 2}, fourth)
+	ADDQ(row, fourth)
+	queries := []Mem{{Base: at}, {Base: at, Index: row, Scale: 1}, {Base: at, Index: row, Scale: 2}, {Base: fourth}}[:nq]
+	MOVQ(dh, steps)
+	SHRQ(Imm(3), steps)
+	Label(label + "_step")
+	var v []reg.VecVirtual
+	for i := range k {
+		v = append(v, stored(Mem{Base: k[i]}, half))
+		advance(k[i], storedBytes(half))
+	}
+	for h := range queries {
+		y := YMM()
+		VMOVUPS(queries[h], y)
+		for i := range v {
+			VFMADD231PS(v[i], y, acc[h][i])
+		}
+	}
+	advance(at, lane)
+	advance(fourth, lane)
+	DECQ(steps)
+	JNZ(LabelRef(label + "_step"))
+	ldp, to := ptr("ldp"), GP64()
+	MOVQ(p, to)
+	for h := range acc {
+		switch keys {
+		case 4:
+			VMOVUPS(sum8x4(acc[h]), Mem{Base: to})
+		case 3:
+			acc[h][3] = acc[h][2]
+			s := sum8x4(acc[h])
+			VMOVSD(s, Mem{Base: to})
+			VEXTRACTPS(Imm(2), s, Mem{Base: to, Disp: 8})
+		case 1:
+			VMOVSS(sum8(acc[h][0]), Mem{Base: to})
+		}
+		if h+1 < nq {
+			ADDQ(ldp, to)
+		}
+	}
+	advance(p, 4*keys)
 }
 
 // values: o += p*v for nq outputs, chunks of d registers each along the head, up to eight keys at a time so that their

@@ -30,8 +30,9 @@ func main() {
 	pack4()
 	widen()
 	for _, half := range []bool{true, false} {
-		scores(2, half)
-		scores(1, half)
+		scores(4, 3, half)
+		scores(2, 4, half)
+		scores(1, 4, half)
 		for _, t := range [][2]int{{4, 3}, {4, 2}, {4, 1}, {2, 4}, {2, 1}, {1, 4}, {1, 1}} {
 			values(t[0], t[1], half)
 		}
