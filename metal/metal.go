@@ -18,9 +18,10 @@ type Options struct {
 
 // A Backend runs models on one device. Its methods may be called from any goroutine.
 type Backend struct {
-	device driver.Device
-	info   driver.Info
-	queue  driver.Queue
+	device  driver.Device
+	info    driver.Info
+	foreign bool
+	queue   driver.Queue
 
 	mu        sync.Mutex // guards what is compiled
 	libraries map[*shaders.Library]driver.Library
@@ -42,7 +43,7 @@ const (
 // device's: a kernel that does not compile is a *driver.CompileError.
 func New(device driver.Device, o Options) (*Backend, error) {
 	b := &Backend{
-		device: device, info: device.Info(),
+		device: device, info: device.Info(), foreign: o.Foreign,
 		libraries: map[*shaders.Library]driver.Library{}, kernels: map[string]*kernel{},
 	}
 	if err := b.suits(o); err != nil {

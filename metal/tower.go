@@ -84,7 +84,7 @@ func checkTower(c core.TowerConfig, maxPatches int) error {
 func (t *tower) loadKernels() error {
 	s := kernelSet{b: t.b}
 	dense := "dense_simd"
-	if t.b.info.AppleFamily == 0 {
+	if t.b.foreign {
 		dense = "dense" // elsewhere 8x8 products of floats are made of shuffles
 	}
 	t.k = towerKernels{
