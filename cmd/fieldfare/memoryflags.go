@@ -123,6 +123,9 @@ func (p *planned) apply(o *core.Options) {
 	}
 }
 
+// short reports whether the machine cannot spare what was asked for; a hundredth is no difference.
+func (p *planned) short() bool { return p.plan.Asked-p.plan.Budget > p.plan.Asked/100 }
+
 // summary says in a line or two what the memory bought.
 func (p *planned) summary() string {
 	l := p.plan
@@ -131,7 +134,7 @@ func (p *planned) summary() string {
 		held = "all experts mapped"
 	}
 	text := fmt.Sprintf("%s of memory: %s, chunks of %d, context of %d", size(l.Peak()), held, l.Chunk, l.Context)
-	if l.Asked > 0 {
+	if p.short() {
 		text += fmt.Sprintf(" (%s asked for, the machine can spare %s)", size(l.Asked), size(l.Budget))
 	}
 	if l.Speed.Measured {

@@ -120,7 +120,7 @@ func (a *app) loadTelling(ctx context.Context, f *modelFlags, progress func(done
 		return nil, err
 	}
 	plan.apply(&opts)
-	if !f.quiet && (f.memory.budget > 0 || plan.plan.Asked > 0) {
+	if !f.quiet && (f.memory.budget > 0 || plan.short()) {
 		fmt.Fprintln(a.stderr, "fieldfare: "+plan.summary())
 	}
 	bar := a.newBar(f.quiet)

@@ -21,6 +21,7 @@ func (*imageFlags) extensions() ([]core.Extension, error) { return nil, nil }
 func (*imageFlags) check(string) error                    { return nil }
 func (*imageFlags) failed(err error) (string, error)      { return "", err }
 func (*imageFlags) showPictures(sink)                     {}
+func (*imageFlags) wantEveryBudget()                      {}
 func (*imageFlags) addServe(*cobra.Command)               {}
 func (*imageFlags) serve(*server.Options) error           { return nil }
 
@@ -31,6 +32,8 @@ func (*app) readPictures(args []string, _ *imageFlags) ([]core.Media, error) {
 	}
 	return nil, nil
 }
+func (*benchRun) pictures(context.Context) error { return nil }
+
 func (*app) addImageCommand(*cobra.Command) {}
 
 func pictureHint(error) string { return "" }

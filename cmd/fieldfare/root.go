@@ -31,7 +31,7 @@ Without a model it answers with a small demo model that is part of the program.`
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &misuseError{err} })
 	root.AddCommand(
 		a.chatCommand(), a.runCommand(), a.serveCommand(),
-		a.installCommand(), a.verifyCommand(), a.repairCommand(), a.infoCommand(), a.planCommand(), a.doctorCommand(),
+		a.installCommand(), a.verifyCommand(), a.repairCommand(), a.infoCommand(), a.planCommand(), a.doctorCommand(), a.benchCommand(),
 		a.versionCommand(), a.devCommand(),
 	)
 	a.addImageCommand(root)

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// The system's own count of the most memory that a run held is no more than the plan says, which is no more than the
+// budget.
+func TestPeakStaysInsideTheBudget(t *testing.T) {
+	dir := t.TempDir()
+	program := filepath.Join(dir, "fieldfare")
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(self, program); err != nil {
+		t.Fatal(err)
+	}
+	run := func(args ...string) (out []byte, peak int64) {
+		t.Helper()
+		cmd := exec.Command(program, args...)
+		cmd.Env = append(os.Environ(), "XDG_CACHE_HOME="+dir, "XDG_DATA_HOME="+dir, "HOME="+dir)
+		cmd.Stderr = os.Stderr
+		if out, err = cmd.Output(); err != nil {
+			t.Fatalf("%v: %v", args, err)
+		}
+		return out, cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
+	}
+	thin := filepath.Join(dir, "thin.gturbo")
+	run("dev", "synth", "--quiet", "--thin", "--output", thin)
+	for _, memory := range []string{"120M", "150M", "1G"} {
+		var plan planReport
+		out, _ := run("plan", "--quiet", "--json", "--memory", memory, "--model", thin)
+		if err := json.Unmarshal(out, &plan); err != nil {
+			t.Fatal(err)
+		}
+		budget, err := parseSize(memory)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, peak := run("run", "--quiet", "--memory", memory, "--model", thin, "--max-new", "8", "--prompt", "How large?")
+		t.Logf("%s: %d slots, mapped %v: planned %d, peak %d", memory, plan.Slots, plan.Mapped, plan.Peak, peak)
+		if plan.Peak > budget || peak > plan.Peak {
+			t.Errorf("budget %d, planned %d, the system counts %d", budget, plan.Peak, peak)
+		}
+	}
+}
+
+func TestSizesAreReadAsPeopleWriteThem(t *testing.T) {
+	for text, want := range map[string]int64{
+		"2G": 2 << 30, "3500M": 3500 << 20, "1.5GiB": 3 << 29, "64k": 64 << 10, "1T": 1 << 40, "12345": 12345, "2gb": 2 << 30,
+	} {
+		if got, err := parseSize(text); err != nil || got != want {
+			t.Errorf("%q: %d, %v; want %d", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "G", "-1G", "0", "2X", "1e30G", "NaN", "inf"} {
+		if got, err := parseSize(text); err == nil {
+			t.Errorf("%q: %d, want an error", text, got)
+		}
+	}
+}
