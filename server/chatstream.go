@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
 	"sync/atomic"
 
 	"github.com/labstack/echo/v4"
@@ -52,17 +51,9 @@ func (s *Server) streamChat(c echo.Context, j *job, rq *openai.ChatRequest, head
 // endStream tells a client that still listens why its stream ends early.
 func (s *Server) endStream(c echo.Context, out *stream, err error) {
 	p := s.explain(err)
-	if errors.Is(err, ErrSlowClient) {
-		p = newProblem(statusClientClosed, typeServer, "client_closed_request", "%v", err)
-	}
 	c.Set(keyStatus, p.status)
 	s.metrics.refused(p)
-	if p.status >= 500 && !errors.Is(err, ErrShutdown) {
-		s.opts.Log.Error("stream failed", "route", c.Path(), "error", err)
-	}
-	if p.status == statusClientClosed && s.base.Err() != nil {
-		p = s.explain(ErrShutdown)
-	}
+	s.logFailure(c, p, err)
 	out.send(event(openai.ErrorEnvelope{Error: p.body}))
 	out.send(endMarker)
 }

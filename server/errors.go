@@ -83,13 +83,13 @@ func (s *Server) explain(err error) *problem {
 		return badRequest(openai.CodeContextLength, fmt.Errorf(
 			"This model's maximum context length is %d tokens. However, your messages resulted in %d tokens, %d of them for images",
 			length.Context, length.Prompt, length.Soft))
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	case s.base.Err() == nil && (errors.Is(err, context.Canceled) || errors.Is(err, ErrSlowClient)):
 		return newProblem(statusClientClosed, typeServer, "client_closed_request", "the client has left")
 	case errors.Is(err, ErrBusy):
 		p := newProblem(http.StatusTooManyRequests, typeRateLimit, "queue_full", "%v", ErrBusy)
 		p.retryAfter = s.retryAfter()
 		return p
-	case errors.Is(err, ErrShutdown), errors.Is(err, core.ErrClosed):
+	case errors.Is(err, ErrShutdown), errors.Is(err, core.ErrClosed), errors.Is(err, context.Canceled), errors.Is(err, ErrSlowClient):
 		return newProblem(http.StatusServiceUnavailable, typeServer, "shutting_down", "%v", ErrShutdown)
 	case errors.Is(err, ErrLoading), errors.Is(err, ErrNoModel):
 		p := newProblem(http.StatusServiceUnavailable, typeServer, "model_not_ready", "%v", err)
@@ -153,14 +153,19 @@ func routeProblem(e *echo.HTTPError) *problem {
 	return newProblem(e.Code, typeServer, "internal_error", "%v", e.Message)
 }
 
+// logFailure logs what is neither the client's doing nor the way of things.
+func (s *Server) logFailure(c echo.Context, p *problem, err error) {
+	if p.status == http.StatusInternalServerError {
+		s.opts.Log.Error("request failed", "route", c.Path(), "error", err)
+	}
+}
+
 // handleError answers an error that no stream has carried yet.
 func (s *Server) handleError(err error, c echo.Context) {
 	p := s.explain(err)
 	c.Set(keyStatus, p.status)
 	s.metrics.refused(p)
-	if p.status >= 500 && !errors.Is(err, ErrShutdown) && !errors.Is(err, ErrLoading) {
-		s.opts.Log.Error("request failed", "route", c.Path(), "error", err)
-	}
+	s.logFailure(c, p, err)
 	if c.Response().Committed || p.status == statusClientClosed {
 		return
 	}

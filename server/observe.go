@@ -1,6 +1,7 @@
 package server
 
 import (
+	"net/http"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -10,12 +11,16 @@ import (
 // instance, is 200 whatever happens later.
 const keyStatus = "status"
 
-// observe numbers, counts and logs requests. The log holds no text of theirs, nor their path: routes are ours.
+// observe numbers, counts and logs requests, and gives clients their time to take the answer. The log holds no text of theirs, nor their path: routes are ours.
 func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		start := time.Now()
 		id := "req_" + s.opts.NewID()
 		c.Response().Header().Set("X-Request-Id", id)
+		c.Response().Before(func() {
+			control := http.NewResponseController(c.Response().Writer)
+			_ = control.SetWriteDeadline(time.Now().Add(s.opts.WriteTimeout)) // tests with recorders have no deadlines
+		})
 		err := next(c)
 		if err != nil {
 			c.Error(err) // answers, and sets keyStatus

@@ -63,6 +63,7 @@ It listens on loopback only. Another --address needs an API key. Web pages of ot
 	flags.IntVar(&o.QueueLength, "queue", 16, "requests that may wait while one is answered")
 	flags.Int64Var(&f.cacheMiB, "conversation-memory", 1024, "MiB for the KV caches of kept conversations, at most an eighth of --memory unless given")
 	flags.StringVar(&f.keepAlive, "keep-alive", "comment", "what a stream sends while it waits: comment, delta or progress")
+	flags.DurationVar(&o.KeepAliveEvery, "keep-alive-every", time.Second, "how long a stream is silent at most")
 	flags.DurationVar(&f.grace, "shutdown-timeout", 30*time.Second, "how long running answers may take after Ctrl-C")
 	flags.StringVar(&f.logFormat, "log", "text", "text, json or off; to standard error")
 	return cmd

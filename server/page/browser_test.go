@@ -247,7 +247,7 @@ func (b *tab) run(statements string) {
 func (b *tab) until(expression string) {
 	b.t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
-		if js[bool](b, "Boolean("+expression+")") {
+		if js[bool](b, "Promise.resolve("+expression+").then(Boolean)") {
 			return
 		}
 		if time.Now().After(deadline) {

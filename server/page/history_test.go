@@ -128,3 +128,29 @@ func TestExportsComeBack(t *testing.T) {
 		t.Errorf("after refused imports there are %d conversations, want 2", n)
 	}
 }
+
+func TestADeletedConversationStaysDeletedWhenItsAnswerEnds(t *testing.T) {
+	b := open(t, serve(t, noisy).URL(), desktop)
+	b.ask("Tell me a story.")
+	b.until(`document.querySelector(".answer.running > .prose")?.innerText.length > 20`)
+	b.click(`#conversations button[aria-label^="More for"]`)
+	b.press(kb.ArrowUp)
+	b.send()
+	b.until(`document.querySelectorAll("#conversations a").length === 0 && document.querySelectorAll(".turn").length === 0`)
+	b.until(`fetch("/health").then((r) => r.json()).then((h) => h.queue.running === 0)`)
+	b.do(chromedp.Reload())
+	b.until(`document.querySelector("#conversations .hint")`)
+}
+
+// An answer goes on while another conversation is looked at.
+func TestAnAnswerGoesOnInTheBackground(t *testing.T) {
+	b := open(t, serve(t, noisy).URL(), desktop)
+	b.ask("Tell me a story.")
+	b.until(`document.querySelector(".answer.running > .prose")?.innerText.length > 20`)
+	b.click("#new")
+	b.until(`document.querySelectorAll(".turn").length === 0 && document.querySelector("#conversations li.running")`)
+	b.click("#conversations a")
+	b.until(`document.querySelector(".answer.running > .prose")?.innerText.length > 100`)
+	b.click("#stop")
+	b.answered()
+}

@@ -68,7 +68,7 @@ func TestAnErrorComesWithAdviceAndAWayOn(t *testing.T) {
 	b.until(`document.querySelector("#cost").innerText.includes("do not fit the context of 4,096")`)
 	b.send()
 	b.until(`document.querySelector(".failure")?.innerText.includes("maximum context length is 4096 tokens")`)
-	if got := b.text(".failure .hint"); !strings.Contains(got, "--context") {
+	if got := b.text(".failure .hint"); !strings.Contains(got, "--max-context") {
 		t.Errorf("the hint is %q", got)
 	}
 	b.until(`document.querySelector("#announcer").textContent.startsWith("No answer: ")`)
@@ -88,7 +88,7 @@ func TestWithoutAPackPicturesAreRefusedWithTheReason(t *testing.T) {
 	b.give("drop", pictures+"/e-color-1.jpg")
 	b.until(`document.querySelector(".toast")?.innerText === "Pictures cannot be read: no image pack is installed."`)
 	b.click("#state")
-	b.until(`document.querySelector("#machine").innerText.includes("are not read: no image pack")`)
+	b.until(`document.querySelector("#machine").innerText.includes("no image pack is installed")`)
 }
 
 func TestThePanelShowsTheMachine(t *testing.T) {

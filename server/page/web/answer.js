@@ -22,9 +22,10 @@ export class AnswerTurn {
     this.notes = el("ul", { class: "notes" });
     this.facts = el("details", { class: "facts" }, el("summary"), el("dl"));
     this.variants = new Variants(node, app, "answer");
+    this.copy = copyButton("Copy the answer", () => node.text);
     this.actions = el("div", { class: "actions" },
       this.variants.element,
-      copyButton("Copy the answer", () => node.text),
+      this.copy,
       button("Answer again", icon("retry"), () => app.retry(node)),
       this.facts);
     this.element = el("article", { class: "turn answer", tabindex: "-1", aria: { label: "Answer" } },
@@ -50,6 +51,7 @@ export class AnswerTurn {
   end(running) {
     const { node } = this;
     show(this.actions, !running);
+    show(this.copy, node.text !== "");
     show(this.failure, node.state === "failed");
     if (this.state === node.state && this.known === node.facts) return;
     this.state = node.state;

@@ -102,7 +102,7 @@ export function advice(error) {
     case "interrupted":
       return "See whether “fieldfare serve” still runs in its terminal; then try again.";
     case "context_length_exceeded":
-      return "Edit an earlier question to go on from there, begin a new conversation, or start the server with a larger --context.";
+      return "Edit an earlier question to go on from there, begin a new conversation, or start the server with a larger --max-context.";
     case "invalid_api_key":
       return "Enter the key that the server was started with.";
     case "queue_full":

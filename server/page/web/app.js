@@ -103,9 +103,10 @@ export class App extends EventTarget {
     const run = new Run(conversation, node);
     run.asked = asked;
     this.runs.set(conversation.id, run);
-    run.addEventListener("change", () => this.progressed(run));
-    run.addEventListener("save", () => this.save(conversation));
-    run.addEventListener("end", () => this.ended(run));
+    const wanted = () => this.runs.get(conversation.id) === run; // not after its conversation was deleted
+    run.addEventListener("change", () => wanted() && this.progressed(run));
+    run.addEventListener("save", () => wanted() && this.save(conversation));
+    run.addEventListener("end", () => wanted() && this.ended(run));
     run.start(body(conversation.settings, asked, (id) => this.pictureURL(id)));
     this.transcript.follows = true;
     this.shown();
@@ -209,6 +210,8 @@ export class App extends EventTarget {
   // remove deletes a conversation and returns a function that brings it back.
   async remove(id) {
     this.runs.get(id)?.stop();
+    this.runs.delete(id);
+    this.machine.busy = this.runs.size > 0;
     const restore = await this.store.remove(id);
     if (id === this.conversation.id) this.fresh();
     return restore;
@@ -261,7 +264,12 @@ export class App extends EventTarget {
 
   pictureURL(id) {
     const drafted = this.composer.pictures.find((picture) => picture.id === id)?.blob;
-    if (!this.urls.has(id)) this.urls.set(id, Promise.resolve(drafted ?? this.store.picture(id)).then(dataURL));
+    if (!this.urls.has(id)) this.urls.set(id, Promise.resolve(drafted ?? this.store.picture(id)).then(encoded));
     return this.urls.get(id);
   }
+}
+
+function encoded(blob) {
+  if (!blob) throw new Error("A picture of this conversation is gone from the browser’s storage.");
+  return dataURL(blob);
 }

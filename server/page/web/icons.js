@@ -3,7 +3,7 @@
 const lines = {
   plus: "M12 5v14M5 12h14",
   send: "M12 19V5M6 11l6-6 6 6",
-  stop: "M8 8h8v8H8z",
+  stop: "M7.5 7.5h9v9h-9z",
   copy: "M9 9h10v10H9zM15 9V5H5v10h4",
   check: "M5 12.5l4.5 4.5L19 7.5",
   retry: "M19 12a7 7 0 1 1-2-4.9M19 4v4h-4",

@@ -10,8 +10,8 @@ const words = {
 };
 
 const visions = {
-  ready: "are read", missing: "are not read: no image pack", invalid: "are not read: the image pack is damaged or belongs to another model",
-  unsupported: "are not read: this machine cannot run the image pack",
+  ready: "can be sent", missing: "no image pack is installed", invalid: "the image pack is damaged or belongs to another model",
+  unsupported: "this machine cannot run the image pack",
 };
 
 // A Panel shows what machine knows. It opens beside the conversation, or over it where there is no room.

@@ -15,7 +15,7 @@ export function welcome(app) {
   area.replaceChildren(
     el("img", { src: "mark.svg", alt: "", width: "72", height: "72" }),
     el("h2", { text: "What would you like to know?" }),
-    el("p", { class: "hint", text: "Pictures can be dropped or pasted anywhere on this page." }));
+    el("p", { class: "hint", text: "Add pictures with the button below, or drop or paste them anywhere." }));
   if (!isDemo) return;
   const suggestions = demo.map((text) => el("button", {
     type: "button", class: "suggestion", text,
