@@ -88,3 +88,34 @@ func TestAffineOfZerosIsZero(t *testing.T) {
 		}
 	})
 }
+
+// FuzzAffine holds every kernel set against float64 on arbitrary codes, scales, shapes and addresses.
+func FuzzAffine(f *testing.F) {
+	f.Add(uint64(1), uint8(44), uint8(13), uint8(1), true)
+	f.Add(uint64(2), uint8(1), uint8(1), uint8(2), false)
+	f.Add(uint64(3), uint8(11), uint8(5), uint8(7), true)
+	f.Fuzz(func(t *testing.T, seed uint64, groups, out, rows uint8, four bool) {
+		defer releaseGuarded()
+		bits, in := 8, (int(groups)%48+1)*groupSize
+		if four {
+			bits = 4
+		}
+		outputs, n := int(out)%20+1, int(rows)%40+1
+		r := seeded(sized(seed))
+		w := randomAffine(r, outputs, in, bits)
+		x := randomFloats(r, n*in, math.Exp(r.NormFloat64()*3))
+		o, row := r.IntN(outputs), r.IntN(n)
+		var sum, magnitude float64
+		for i := range in {
+			term := weight(w, o, i) * float64(x[row*in+i])
+			sum += term
+			magnitude += math.Abs(term)
+		}
+		for _, k := range kernelSets {
+			y := affineProduct(k, w, x, 0, outputs)
+			wantNear(t, k.name, y[row*outputs+o], sum, magnitude, tolerated("affine", k))
+			alone := affineProduct(k, w, x[row*in:][:in], o, o+1)
+			wantSameBits(t, k.name, alone, y[row*outputs+o:][:1])
+		}
+	})
+}

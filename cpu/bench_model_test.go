@@ -158,7 +158,7 @@ func BenchmarkToken(b *testing.B) {
 		defer c.Close()
 		batch := &core.Batch{Tokens: []int32{7}, Pos: 1023, SlidingEnd: []int{1024}, FullEnd: []int{1024}}
 		logits := make([]float32, benchVocabulary)
-		read := bestRead(p, m.blobs[0][:cap(m.blobs[0])])
+		read := bestRead(p, m.blobs[0][:cap(m.blobs[0])], m.layerBytes(0))
 		var layers [2]stopwatch
 		var head stopwatch
 		var phases [5]time.Duration

@@ -10,8 +10,8 @@ import (
 )
 
 // Benchmarks at the shapes of the 26B. Weights are streamed from more memory than the caches hold, as in decode. Next to
-// the mean, each reports the best pass ("best-..."), which a busy machine disturbs least, and its ratio to the best
-// plain read of the same bytes by the same threads in the same run ("of-read").
+// the mean, each reports the best single product ("best-..."), which a busy machine disturbs least, and its ratio to the
+// best plain read of as many bytes of the same memory by the same threads in the same run ("of-read").
 
 // benchBytes is more than any last-level cache that we expect to meet on a small machine.
 const benchBytes = 192 << 20
@@ -24,16 +24,18 @@ type readJob struct {
 
 func (j *readJob) task(_, i int) { j.k.maximum(j.x[i*j.chunk:][:j.chunk]) }
 
-// bestRead is the fastest of some passes over b, in bytes per second.
-func bestRead(p *pool, b []byte) float64 {
-	j := &readJob{k: kernelSets[0], x: floatView(b), chunk: 16 << 10}
-	best := time.Duration(1<<63 - 1)
-	for range 7 {
-		start := time.Now()
-		p.run(j, len(j.x)/j.chunk)
-		best = min(best, time.Since(start))
+// bestRead is the fastest read of about size bytes of b, in bytes per second; every part of b is read some times.
+func bestRead(p *pool, b []byte, size int) float64 {
+	const chunk = 16 << 10
+	size = max(size/(4*chunk), 2*p.threads) * 4 * chunk
+	var w stopwatch
+	for range 3 {
+		for at := 0; at+size <= len(b); at += size {
+			j := &readJob{k: kernelSets[0], x: floatView(b[at:][:size]), chunk: chunk}
+			w.time(func() { p.run(j, len(j.x)/chunk) })
+		}
 	}
-	return float64(len(j.x)/j.chunk*j.chunk*4) / best.Seconds()
+	return float64(size) / w.best.Seconds()
 }
 
 // streamed returns matrices [out, in] of 4 bits that fill benchBytes, with their memory.
@@ -101,19 +103,17 @@ func BenchmarkDecode(b *testing.B) {
 				job := benchAffine(k, p, s.in)
 				y := make([]float32, s.out)
 				x := packedBench(k, s.in, 1, s.bits)
-				read := bestRead(p, region.Bytes())
 				size := len(all[0].Codes) + len(all[0].Scales) + len(all[0].Biases)
+				read := bestRead(p, region.Bytes(), size)
 				b.SetBytes(int64(size * len(all)))
 				b.ReportAllocs()
 				var w stopwatch
 				for b.Loop() {
-					w.time(func() {
-						for i := range all {
-							job.input(x, packedLen(s.in), 1).add(all[i], y, s.out).run(p)
-						}
-					})
+					for i := range all {
+						w.time(func() { job.input(x, packedLen(s.in), 1).add(all[i], y, s.out).run(p) })
+					}
 				}
-				rate := float64(size*len(all)) / w.best.Seconds()
+				rate := float64(size) / w.best.Seconds()
 				b.ReportMetric(rate/1e9, "best-GB/s")
 				b.ReportMetric(rate/read, "of-read")
 			})
@@ -212,7 +212,7 @@ func BenchmarkAttention(b *testing.B) {
 				for range p.threads {
 					j.scratch = append(j.scratch, make([]float32, attendJobScratch(s.per, s.dh)))
 				}
-				read := bestRead(p, layer.k)
+				read := bestRead(p, layer.k, len(layer.k))
 				b.SetBytes(int64(2 * len(layer.k)))
 				b.ReportAllocs()
 				var w stopwatch

@@ -9,7 +9,8 @@ import (
 )
 
 // guarded returns n bytes that end right before a page that may not be touched: a kernel that reads past the end of a
-// tensor dies here instead of at a user's. The address has the parity of n. Never freed: tests are short.
+// tensor dies here instead of at a user's. The address has the parity of n. It lives
+// until releaseGuarded, or as long as the tests, which are short.
 func guarded(n int) []byte {
 	page := os.Getpagesize()
 	size := (n + page - 1) / page * page
@@ -20,5 +21,18 @@ func guarded(n int) []byte {
 	if err := unix.Mprotect(b[size:], unix.PROT_NONE); err != nil {
 		panic(err)
 	}
+	guards = append(guards, b)
 	return b[size-n : size : size]
+}
+
+var guards [][]byte
+
+// releaseGuarded unmaps all that guarded has returned: a system allows some ten thousand mappings.
+func releaseGuarded() {
+	for _, b := range guards {
+		if err := unix.Munmap(b); err != nil {
+			panic(err)
+		}
+	}
+	guards = nil
 }
