@@ -129,3 +129,18 @@ func TestDecodeAllocatesNothing(t *testing.T) {
 		t.Fatalf("%g allocations per token of one layer", allocs)
 	}
 }
+
+func TestScratchIsAsLargeAsForetold(t *testing.T) {
+	m := randomModel("scratch")
+	b, err := New(Options{Threads: 3})
+	must(t, err)
+	for _, rows := range []int{1, 128, 300} {
+		opts := core.ExecutorOptions{MaxRows: rows}
+		e, err := b.NewExecutor(m.w, opts)
+		must(t, err)
+		if got, want := b.ScratchBytes(&m.w.Config, opts), int64(len(e.(*executor).mem.region.Bytes())); got != want {
+			t.Errorf("%d rows: foretold %d bytes, allocated %d", rows, got, want)
+		}
+		must(t, e.Close())
+	}
+}
