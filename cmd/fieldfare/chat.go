@@ -17,6 +17,7 @@ type chatFlags struct {
 	sampling samplingFlags
 	system   string
 	images   []string
+	messages string // a file
 	thinking bool
 	json     bool
 }
@@ -48,6 +49,7 @@ the program.`,
 	f.model.images.add(cmd)
 	f.sampling.add(cmd)
 	flags := cmd.Flags()
+	flags.StringVar(&f.messages, "messages-file", "", "answer a conversation in OpenAI's format: an array of messages, or an object with messages and tools; - is standard input")
 	flags.StringVar(&f.system, "system", "", "instructions that come before the conversation")
 	flags.BoolVar(&f.thinking, "thinking", false, "let the model think first; thoughts go to standard error")
 	flags.BoolVar(&f.json, "json", false, "write one JSON object for each event to standard output")
@@ -59,17 +61,7 @@ func (a *app) chat(ctx context.Context, f *chatFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := checkStdin(args, f.images); err != nil {
-		return err
-	}
-	prompt, oneShot, err := a.prompt(args)
-	if err != nil {
-		return err
-	}
-	if !oneShot && f.json {
-		return misuse("--json needs a prompt: a conversation in the terminal is for people")
-	}
-	media, err := a.readPictures(f.images, &f.model.images)
+	o, err := a.opening(f, args)
 	if err != nil {
 		return err
 	}
@@ -87,15 +79,45 @@ func (a *app) chat(ctx context.Context, f *chatFlags, args []string) error {
 	t := &talk{
 		app: a, rt: rt, session: session,
 		opts: core.AnswerOptions{Generate: generate, Stop: f.sampling.stop},
-		conv: text.Conversation{Thinking: f.thinking},
-		sink: sink, images: &f.model.images, pending: media,
+		conv: o.conv, media: o.media,
+		sink: sink, images: &f.model.images, pending: o.pending,
 	}
+	t.conv.Thinking = f.thinking
 	t.system(f.system)
-	if oneShot {
-		t.say(prompt)
+	if o.prompt != "" {
+		t.say(o.prompt)
+	}
+	if o.oneShot {
 		return t.ask(ctx)
 	}
 	return a.converse(ctx, t)
+}
+
+// An opening is what a conversation starts with.
+type opening struct {
+	conv    text.Conversation
+	media   []core.Media // of conv
+	pending []core.Media // that go with prompt
+	prompt  string
+	oneShot bool // one answer, and no person to go on
+}
+
+// opening reads everything that is asked before a model is loaded for it.
+func (a *app) opening(f *chatFlags, args []string) (o opening, err error) {
+	if f.messages != "" {
+		return a.openFile(f, args)
+	}
+	if err := checkStdin(args, f.images); err != nil {
+		return o, err
+	}
+	if o.prompt, o.oneShot, err = a.prompt(args); err != nil {
+		return o, err
+	}
+	if !o.oneShot && f.json {
+		return o, misuse("--json needs a prompt: a conversation in the terminal is for people")
+	}
+	o.pending, err = a.readPictures(f.images, &f.model.images)
+	return o, err
 }
 
 // prompt returns what was asked on the command line or through a pipe; oneShot is false when a person should be

@@ -36,6 +36,15 @@ func (*benchRun) pictures(context.Context) error { return nil }
 
 func (*app) addImageCommand(*cobra.Command) {}
 
+func (*imageFlags) judge(media []core.Media) error {
+	if len(media) > 0 {
+		return errNoImages
+	}
+	return nil
+}
+
+func readPictureFile(string) ([]byte, error) { return nil, errNoImages }
+
 func pictureHint(error) string { return "" }
 
 func unpackDemoPack(context.Context, string) error { return nil }

@@ -74,30 +74,42 @@ func (a *app) readPicture(arg string) (core.Media, error) {
 
 // readPictures reads pictures and has their headers judged, so that a bad one is refused before the model is loaded.
 func (a *app) readPictures(args []string, f *imageFlags) ([]core.Media, error) {
-	opts, err := f.prepare.options()
-	if err != nil {
-		return nil, err
-	}
 	var media []core.Media
 	var problems []error
 	for _, arg := range args {
 		m, err := a.readPicture(arg)
 		if err == nil {
-			budget := m.Budget
-			if budget == 0 {
-				budget = resize.Budgets()[0] // none is refused by one budget and admitted by another
-			}
-			if _, err = vision.Admit(m.Data, budget, opts); err != nil {
-				err = fmt.Errorf("%s: %w", m.Name, err)
-			}
+			media = append(media, m)
 		}
 		problems = append(problems, err)
-		media = append(media, m)
+	}
+	problems = append(problems, f.judge(media))
+	return media, errors.Join(problems...)
+}
+
+// judge refuses pictures by their headers, and remembers what those need that pass.
+func (f *imageFlags) judge(media []core.Media) error {
+	opts, err := f.prepare.options()
+	if err != nil {
+		return err
+	}
+	var problems []error
+	for _, m := range media {
+		budget := m.Budget
+		if budget == 0 {
+			budget = resize.Budgets()[0] // none is refused by one budget and admitted by another
+		}
+		if _, err = vision.Admit(m.Data, budget, opts); err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", m.Name, err))
+		}
 		f.largest = max(f.largest, m.Budget)
 	}
 	f.wanted += len(media)
-	return media, errors.Join(problems...)
+	return errors.Join(problems...)
 }
+
+// readPictureFile reads a picture that a file of messages names.
+func readPictureFile(path string) ([]byte, error) { return picture.ReadFile(path, picture.Limits{}) }
 
 // show has the picture that an argument names go with the next thing that the user says.
 func (t *talk) show(ctx context.Context, arg string) error {
