@@ -75,7 +75,7 @@ func newRatesModel(s *Size) (*ratesModel, error) {
 	if err != nil {
 		return nil, fmt.Errorf("measure: %w", err)
 	}
-	m.memory, m.free = memory, memory.Bytes()
+	m.memory, m.free, m.weights.Region = memory, memory.Bytes(), memory.Bytes()
 	for i := range m.free { // not zeros, which a system may keep once for all pages
 		m.free[i] = byte(i>>12) & 0x3f
 	}

@@ -8,6 +8,12 @@ type TowerBackend interface {
 	NewTower(cfg TowerConfig, maxPatches int) (Tower, error)
 }
 
+// An ImageGate is a TowerBackend whose device may be too old for towers. Found by one type assertion, in package vision.
+type ImageGate interface {
+	// Images returns nil, or why this device runs no tower.
+	Images() error
+}
+
 // TowerConfig holds the tower's dimensions: Dv hidden width, heads of Dh, F FFN width, k pooling kernel.
 type TowerConfig struct {
 	Hidden, Layers, Heads, HeadDim, Width int

@@ -20,9 +20,8 @@ type chunk struct {
 	used                    *ticket // the last work that reads it
 }
 
-// allocate makes the buffers for e's rows.
-func (c *chunk) allocate(e *executor) error {
-	cfg, rows := &e.w.Config, e.opts.MaxRows
+// scratch lists the buffers for so many rows, and finds the frequencies.
+func (c *chunk) scratch(cfg *core.Config, rows int) []part {
 	for _, l := range cfg.Layers {
 		if l.Full {
 			c.fullFreqs = frequencies(cfg.FullRopeTheta, l.HeadDim, cfg.FullRotary)
@@ -30,20 +29,11 @@ func (c *chunk) allocate(e *executor) error {
 			c.slidingFreqs = frequencies(cfg.RopeTheta, l.HeadDim, l.HeadDim/2)
 		}
 	}
-	for _, want := range []struct {
-		buffer *driver.Buffer
-		words  int
-		label  string
-	}{
-		{&c.tokens, rows, "tokens"}, {&c.slidingEnd, rows, "sliding ends"}, {&c.fullEnd, rows, "full ends"},
-		{&c.slidingTurn, 2 * rows * max(1, len(c.slidingFreqs)), "sliding turns"},
-		{&c.fullTurn, 2 * rows * max(1, len(c.fullFreqs)), "full turns"},
-	} {
-		if err := e.grow(want.buffer, 4*want.words, want.label); err != nil {
-			return err
-		}
+	return []part{
+		{&c.tokens, 4 * rows, "tokens"}, {&c.slidingEnd, 4 * rows, "sliding ends"}, {&c.fullEnd, 4 * rows, "full ends"},
+		{&c.slidingTurn, 8 * rows * max(1, len(c.slidingFreqs)), "sliding turns"},
+		{&c.fullTurn, 8 * rows * max(1, len(c.fullFreqs)), "full turns"},
 	}
-	return nil
 }
 
 // frequencies are theta^(-2i/dim), i < pairs. In full layers pairs is less than dim/2, and the exponent's denominator

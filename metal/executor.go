@@ -56,7 +56,8 @@ type executor struct {
 		choose shaders.ChooseParams
 		embed  shaders.EmbedParams
 	}
-	runs pendingRuns
+	runs  pendingRuns
+	ahead forecast
 }
 
 // executorKernels are the pipelines of the text stages.
@@ -79,6 +80,7 @@ func (b *Backend) NewExecutor(w *core.Weights, opts core.ExecutorOptions) (core.
 	}
 	e := &executor{b: b, w: w, opts: opts, s: stream{queue: b.queue}}
 	e.slots = slotMap{b: b, views: map[*byte]*slotView{}}
+	e.chunk = &e.chunks[0]
 	if err := e.plan(); err != nil {
 		e.Close()
 		return nil, err
@@ -142,36 +144,15 @@ func (e *executor) loadKernels() error {
 	return s.err()
 }
 
-// allocate makes the scratch that the model's dimensions and the number of rows take.
+// allocate makes the scratch.
 func (e *executor) allocate() error {
-	c, rows := &e.w.Config, e.opts.MaxRows
-	stride := 0
-	for i := range e.layers {
-		stride = max(stride, int(e.layers[i].qkv.Outputs))
-	}
-	for _, want := range []struct {
-		buffer *driver.Buffer
-		floats int
-		label  string
-	}{
-		{&e.residual, rows * c.Hidden, "residual"}, {&e.normed, rows * c.Hidden, "normed"}, {&e.qkv, rows * stride, "qkv"},
-		{&e.out, rows * c.Hidden, "out"}, {&e.act, rows * c.SharedWidth, "act"}, {&e.shared, rows * c.Hidden, "shared"},
-		{&e.expertIn, rows * c.Hidden, "expert input"}, {&e.scores, rows * c.Experts, "scores"},
-		{&e.chosen, rows * c.TopK, "chosen"}, {&e.shares, rows * c.TopK, "shares"},
-		{&e.pickAct, maxPicks * c.ExpertWidth, "pick act"}, {&e.routed, rows * c.TopK * c.Hidden, "routed"},
-	} {
-		if err := e.grow(want.buffer, 4*want.floats, want.label); err != nil {
+	for _, p := range e.scratch() {
+		if err := e.grow(p.buffer, p.bytes, p.label); err != nil {
 			return err
 		}
 	}
-	for i := range e.chunks {
-		if err := e.chunks[i].allocate(e); err != nil {
-			return err
-		}
-	}
-	e.chunk = &e.chunks[0]
-	e.experts = make([]gturbo.ExpertID, rows*c.TopK)
-	e.weights = make([]float32, rows*c.TopK)
+	n := e.opts.MaxRows * e.w.Config.TopK
+	e.experts, e.weights = make([]gturbo.ExpertID, n), make([]float32, n)
 	return nil
 }
 

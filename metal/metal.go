@@ -39,8 +39,7 @@ const (
 	simdWidth   = 32
 )
 
-// New makes a backend on device, which it does not own, and compiles the text kernels. Errors wrap ErrDevice, or are the
-// device's: a kernel that does not compile is a *driver.CompileError.
+// New makes a backend on device, which it does not own. Nothing is compiled yet. Errors wrap ErrDevice or are the device's.
 func New(device driver.Device, o Options) (*Backend, error) {
 	b := &Backend{
 		device: device, info: device.Info(), foreign: o.Foreign,
@@ -52,15 +51,6 @@ func New(device driver.Device, o Options) (*Backend, error) {
 	var err error
 	if b.queue, err = device.NewQueue(); err != nil {
 		return nil, fmt.Errorf("metal: %w", err)
-	}
-	for _, k := range shaders.Kernels {
-		if k.Library == shaders.Tower {
-			continue
-		}
-		if _, err := b.kernel(k.Name); err != nil {
-			b.Close()
-			return nil, err
-		}
 	}
 	return b, nil
 }

@@ -97,27 +97,13 @@ func (t *tower) loadKernels() error {
 }
 
 func (t *tower) allocate() error {
-	c := &t.cfg
-	block, tokens := min(t.max, towerBlock), ceil(t.max, c.Pool*c.Pool)
-	side := min(t.max, c.PositionRows)
-	for _, want := range []struct {
-		buffer *driver.Buffer
-		size   int
-		label  string
-	}{
-		{&t.bytes, t.max * c.PatchDim, "patches"}, {&t.turn, 8 * side * len(t.freqs), "tower turns"},
-		{&t.hidden, 4 * t.max * c.Hidden, "tower hidden"}, {&t.query, 4 * t.max * c.Hidden, "tower query"},
-		{&t.key, 4 * t.max * c.Hidden, "tower key"}, {&t.val, 4 * t.max * c.Hidden, "tower value"},
-		{&t.normed, 4 * block * max(c.Hidden, c.PatchDim), "tower normed"}, {&t.out, 4 * block * c.Hidden, "tower out"},
-		{&t.gate, 4 * block * c.Width, "tower gate"}, {&t.up, 4 * block * c.Width, "tower up"},
-		{&t.pooled, 4 * tokens * c.Hidden, "pooled"}, {&t.soft, 4 * tokens * c.TextHidden, "soft tokens"},
-	} {
-		b, err := t.b.device.NewBuffer(want.size)
+	for _, p := range t.scratch() {
+		b, err := t.b.device.NewBuffer(p.bytes)
 		if err != nil {
-			return fmt.Errorf("metal: %s: %w", want.label, err)
+			return fmt.Errorf("metal: %s: %w", p.label, err)
 		}
-		b.SetLabel(want.label)
-		*want.buffer = b
+		b.SetLabel(p.label)
+		*p.buffer = b
 		t.buffers = append(t.buffers, b)
 	}
 	return nil

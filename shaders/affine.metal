@@ -7,7 +7,7 @@
 // never on R: a row has the same bits in a decode step and in a chunk of a prompt. Matrix units would be faster for
 // many rows, but the order inside them is the device's secret.
 //
-// Codes begin at any even address: base offsets count ushorts, and odd ones are read as pairs of ushorts.
+// Codes of 4 bits begin at any even address, codes of 8 bits at any address: what does not lie on a word is read in parts.
 
 constant constexpr uint AFFINE_SIMDS = 4;  // simdgroups per threadgroup
 constant constexpr uint AFFINE_OUTPUTS = 4;
@@ -22,15 +22,26 @@ static inline float4 codes(uint4 words, uint shift, uint mask) {
     return float4(code(c.x), code(c.y), code(c.z), code(c.w));
 }
 
-template <bool EVEN>
-static inline uint code_word(device const ushort *weights, uint base, uint i) {
-    if (EVEN) {
+// code_word is word i of the codes that begin at a byte offset.
+template <uint BITS>
+static inline uint code_word(device const uchar *weights, uint base, uint i, bool aligned) {
+    if (aligned) {
         return ((device const uint *)(weights + base))[i];
     }
-    return uint(weights[base + 2 * i]) | uint(weights[base + 2 * i + 1]) << 16;
+    if (BITS == 4) {
+        device const ushort *part = (device const ushort *)(weights + base) + 2 * i;
+        return uint(part[0]) | uint(part[1]) << 16;
+    }
+    device const uchar *part = weights + base + 4 * i;
+    return uint(part[0]) | uint(part[1]) << 8 | uint(part[2]) << 16 | uint(part[3]) << 24;
 }
 
-// The places of four outputs' rows, in ushorts.
+// bf16_at is the bf16 value at an even byte offset.
+static inline float bf16_at(device const uchar *weights, uint base, uint i) {
+    return bf16(((device const ushort *)(weights + base))[i]);
+}
+
+// The places of four outputs' rows, in bytes.
 struct Quad {
     uint4 codes, scales, biases;
 };
@@ -38,27 +49,30 @@ struct Quad {
 template <uint BITS>
 static inline Quad quad_at(uint4 codes, uint4 scales, uint4 biases, uint4 rows, uint inputs) {
     Quad q;
-    q.codes = codes + rows * (inputs / (16 / BITS));
-    q.scales = scales + rows * (inputs / 64);
-    q.biases = biases + rows * (inputs / 64);
+    q.codes = codes + rows * (inputs / (8 / BITS));
+    q.scales = scales + rows * (inputs / 32);
+    q.biases = biases + rows * (inputs / 32);
     return q;
 }
 
-// affine_share adds one lane's share of four outputs to sum, [R]; row holds the rows' offsets in x.
-template <uint BITS, uint R, bool EVEN>
-static inline void affine_share(device const ushort *weights, Quad at, device const float *x, thread const uint *row,
-                                uint inputs, uint lane, thread float4 *sum) {
+// affine_sums makes one lane's shares of four outputs, [R]; row holds the rows' offsets in x.
+template <uint BITS, uint R>
+static inline void affine_sums(device const uchar *weights, Quad at, device const float *x, thread const uint *row,
+                               uint inputs, uint lane, thread float4 *sum) {
     constexpr uint per_word = 32 / BITS;
     constexpr uint per_group = 64 / per_word;
-    #pragma unroll 4
+    const bool aligned = ((at.codes.x | at.codes.y | at.codes.z | at.codes.w) & 3) == 0;
+    for (uint r = 0; r < R; ++r) {
+        sum[r] = float4(0.0f);
+    }
     for (uint i = lane; i < inputs / per_word; i += LANES) {
         const uint g = i / per_group;
-        const uint4 words = uint4(code_word<EVEN>(weights, at.codes.x, i), code_word<EVEN>(weights, at.codes.y, i),
-                                  code_word<EVEN>(weights, at.codes.z, i), code_word<EVEN>(weights, at.codes.w, i));
-        const float4 scale = float4(bf16(weights[at.scales.x + g]), bf16(weights[at.scales.y + g]),
-                                    bf16(weights[at.scales.z + g]), bf16(weights[at.scales.w + g]));
-        const float4 bias = float4(bf16(weights[at.biases.x + g]), bf16(weights[at.biases.y + g]),
-                                   bf16(weights[at.biases.z + g]), bf16(weights[at.biases.w + g]));
+        const uint4 words = uint4(code_word<BITS>(weights, at.codes.x, i, aligned), code_word<BITS>(weights, at.codes.y, i, aligned),
+                                  code_word<BITS>(weights, at.codes.z, i, aligned), code_word<BITS>(weights, at.codes.w, i, aligned));
+        const float4 scale = float4(bf16_at(weights, at.scales.x, g), bf16_at(weights, at.scales.y, g),
+                                    bf16_at(weights, at.scales.z, g), bf16_at(weights, at.scales.w, g));
+        const float4 bias = float4(bf16_at(weights, at.biases.x, g), bf16_at(weights, at.biases.y, g),
+                                   bf16_at(weights, at.biases.z, g), bf16_at(weights, at.biases.w, g));
         float4 q[per_word];
         #pragma unroll
         for (uint j = 0; j < per_word; ++j) {
@@ -80,20 +94,6 @@ static inline void affine_share(device const ushort *weights, Quad at, device co
             const float t = (total.x + total.y) + (total.z + total.w);
             sum[r] = fma(scale, dot, fma(bias, float4(t), sum[r]));
         }
-    }
-}
-
-template <uint BITS, uint R>
-static inline void affine_sums(device const ushort *weights, Quad at, device const float *x, thread const uint *row,
-                               uint inputs, uint lane, thread float4 *sum) {
-    #pragma unroll
-    for (uint r = 0; r < R; ++r) {
-        sum[r] = float4(0.0f);
-    }
-    if (((at.codes.x | at.codes.y | at.codes.z | at.codes.w) & 1) == 0) {
-        affine_share<BITS, R, true>(weights, at, x, row, inputs, lane, sum);
-    } else {
-        affine_share<BITS, R, false>(weights, at, x, row, inputs, lane, sum);
     }
 }
 
@@ -134,7 +134,7 @@ static inline bool folded_writer(uint lane) {
 // Up to three matrices of the same inputs share the input; their outputs follow each other in y, and all but the last
 // have a multiple of 4. Grid: threadgroups (ceil(outputs/16), ceil(rows/R)).
 template <uint BITS, uint R>
-[[kernel, max_total_threads_per_threadgroup(128)]] void affine(device const ushort *weights [[buffer(0)]],
+[[kernel, max_total_threads_per_threadgroup(128)]] void affine(device const uchar *weights [[buffer(0)]],
                    device const float *x [[buffer(1)]],
                    device float *y [[buffer(2)]],
                    constant AffineParams &p [[buffer(3)]],
@@ -171,7 +171,7 @@ template <uint BITS, uint R>
 // affine_geglu: y = gelu(Wgate x) * (Wup x), both of the same outputs, an even number
 // Grid: threadgroups (ceil(outputs/8), ceil(rows/R)).
 template <uint BITS, uint R>
-[[kernel, max_total_threads_per_threadgroup(128)]] void affine_geglu(device const ushort *weights [[buffer(0)]],
+[[kernel, max_total_threads_per_threadgroup(128)]] void affine_geglu(device const uchar *weights [[buffer(0)]],
                          device const float *x [[buffer(1)]],
                          device float *y [[buffer(2)]],
                          constant GegluParams &p [[buffer(3)]],

@@ -3,9 +3,9 @@
 
 constant constexpr uint RUNS = 8;
 
-static inline device const ushort *blob_of(uint run, device const ushort *b0, device const ushort *b1,
-                                           device const ushort *b2, device const ushort *b3, device const ushort *b4,
-                                           device const ushort *b5, device const ushort *b6, device const ushort *b7) {
+static inline device const uchar *blob_of(uint run, device const uchar *b0, device const uchar *b1,
+                                           device const uchar *b2, device const uchar *b3, device const uchar *b4,
+                                           device const uchar *b5, device const uchar *b6, device const uchar *b7) {
     switch (run) {
     case 0: return b0;
     case 1: return b1;
@@ -21,10 +21,10 @@ static inline device const ushort *blob_of(uint run, device const ushort *b0, de
 // expert_geglu: act[j,:] = gelu(Wgate x[row(j)]) * (Wup x[row(j)]) of every pick j   x [N, D], act [picks, F]
 template <uint BITS, uint R>
 [[kernel, max_total_threads_per_threadgroup(128)]] void expert_geglu(
-    device const ushort *b0 [[buffer(0)]], device const ushort *b1 [[buffer(1)]],
-    device const ushort *b2 [[buffer(2)]], device const ushort *b3 [[buffer(3)]],
-    device const ushort *b4 [[buffer(4)]], device const ushort *b5 [[buffer(5)]],
-    device const ushort *b6 [[buffer(6)]], device const ushort *b7 [[buffer(7)]],
+    device const uchar *b0 [[buffer(0)]], device const uchar *b1 [[buffer(1)]],
+    device const uchar *b2 [[buffer(2)]], device const uchar *b3 [[buffer(3)]],
+    device const uchar *b4 [[buffer(4)]], device const uchar *b5 [[buffer(5)]],
+    device const uchar *b6 [[buffer(6)]], device const uchar *b7 [[buffer(7)]],
     device const float *x [[buffer(8)]],
     device float *act [[buffer(9)]],
     constant uint2 *picks [[buffer(10)]],
@@ -57,10 +57,10 @@ template <uint BITS, uint R>
 // expert_down: routed[row(j), rank(j), :] = Wdown act[j]   act [picks, F], routed [N, K, D]
 template <uint BITS, uint R>
 [[kernel, max_total_threads_per_threadgroup(128)]] void expert_down(
-    device const ushort *b0 [[buffer(0)]], device const ushort *b1 [[buffer(1)]],
-    device const ushort *b2 [[buffer(2)]], device const ushort *b3 [[buffer(3)]],
-    device const ushort *b4 [[buffer(4)]], device const ushort *b5 [[buffer(5)]],
-    device const ushort *b6 [[buffer(6)]], device const ushort *b7 [[buffer(7)]],
+    device const uchar *b0 [[buffer(0)]], device const uchar *b1 [[buffer(1)]],
+    device const uchar *b2 [[buffer(2)]], device const uchar *b3 [[buffer(3)]],
+    device const uchar *b4 [[buffer(4)]], device const uchar *b5 [[buffer(5)]],
+    device const uchar *b6 [[buffer(6)]], device const uchar *b7 [[buffer(7)]],
     device const float *act [[buffer(8)]],
     device float *routed [[buffer(9)]],
     constant uint2 *picks [[buffer(10)]],
@@ -92,9 +92,5 @@ template <uint BITS, uint R>
 
 INSTANCE("expert_geglu_int4_r1", expert_geglu<4, 1>)
 INSTANCE("expert_geglu_int4_r8", expert_geglu<4, 8>)
-INSTANCE("expert_geglu_int8_r1", expert_geglu<8, 1>)
-INSTANCE("expert_geglu_int8_r8", expert_geglu<8, 8>)
 INSTANCE("expert_down_int4_r1", expert_down<4, 1>)
 INSTANCE("expert_down_int4_r8", expert_down<4, 8>)
-INSTANCE("expert_down_int8_r1", expert_down<8, 1>)
-INSTANCE("expert_down_int8_r8", expert_down<8, 8>)

@@ -3,9 +3,9 @@ package shaders
 import "unsafe"
 
 // The parameter blocks of the kernels. Fields are 4 bytes each, so that Go and MSL lay them out alike; params.metal is
-// generated from these types. Offsets into weights count elements of 2 bytes from the start of the bound buffer.
+// generated from these types. A weight's offset counts elements of 2 bytes from the start of the bound buffer.
 
-// Matrix says where an affine matrix lies.
+// Matrix says where an affine matrix lies: offsets in bytes.
 type Matrix struct{ Codes, Scales, Biases uint32 }
 
 // NormParams is for rmsnorm and rmsnorm_add.

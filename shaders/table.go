@@ -56,7 +56,7 @@ var families = []struct {
 	buffers     []string
 	threadgroup []string
 }{
-	{Rows, "embed", []string{"int4", "int8"}, 0, []string{"weights", "tokens", "x*", "p"}, nil},
+	{Rows, "embed_int4", nil, 0, []string{"weights", "tokens", "x*", "p"}, nil},
 	{Rows, "rmsnorm", nil, RowThreads, []string{"weights", "x", "y*", "p"}, nil},
 	{Rows, "rmsnorm_add", nil, RowThreads, []string{"weights", "y", "x*", "p"}, nil},
 	{Rows, "router_input", nil, RowThreads, []string{"weights", "x", "z*", "u*", "p"}, nil},
@@ -65,8 +65,8 @@ var families = []struct {
 
 	{Products, "affine", products, 32 * ProductSimds, []string{"weights", "x", "y*", "p"}, nil},
 	{Products, "affine_geglu", products, 32 * ProductSimds, []string{"weights", "x", "y*", "p"}, nil},
-	{Products, "expert_geglu", products, 32 * ProductSimds, append(blobs, "x", "act*", "picks", "p"), nil},
-	{Products, "expert_down", products, 32 * ProductSimds, append(blobs, "act", "routed*", "picks", "p"), nil},
+	{Products, "expert_geglu", products[:2], 32 * ProductSimds, append(blobs, "x", "act*", "picks", "p"), nil},
+	{Products, "expert_down", products[:2], 32 * ProductSimds, append(blobs, "act", "routed*", "picks", "p"), nil},
 
 	{Attention, "heads", []string{"f16", "f32"}, 32 * HeadSimds,
 		[]string{"weights", "turn", "qkv*", "keys*", "values*", "p"}, nil},

@@ -82,6 +82,11 @@ func (x *Extension) Init(ctx context.Context, r *core.Runtime) error {
 	if !ok {
 		return fmt.Errorf("%s: %w", r.Backend().Name(), ErrBackend)
 	}
+	if gate, ok := backend.(core.ImageGate); ok {
+		if err := gate.Images(); err != nil {
+			return fmt.Errorf("%w: %w", ErrBackend, err)
+		}
+	}
 	in := r.Install()
 	if in == nil {
 		return ErrInstall

@@ -11,8 +11,9 @@ import (
 
 func (a *app) doctorCommand() *cobra.Command {
 	var (
-		f      modelFlags
-		asJSON bool
+		f       modelFlags
+		asJSON  bool
+		onMetal bool
 	)
 	cmd := &cobra.Command{
 		Use:   "doctor [NAME.gturbo]",
@@ -22,6 +23,9 @@ and compares them with what the machine could do. It names what bounds prompt an
 The measurement is kept for chat, serve and plan.`,
 		Args: atMostOneModel(&f),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if onMetal {
+				return a.doctorMetal(cmd.Context())
+			}
 			p, path, err := a.planOnly(cmd.Context(), &f, probeAll)
 			if err != nil {
 				return err
@@ -40,6 +44,7 @@ The measurement is kept for chat, serve and plan.`,
 	f.add(cmd)
 	f.images.add(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON")
+	cmd.Flags().BoolVar(&onMetal, "metal", false, "check every kernel of the Apple GPU backend instead, and print what a report needs")
 	return cmd
 }
 

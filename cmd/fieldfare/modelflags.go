@@ -24,12 +24,16 @@ type modelFlags struct {
 	lookahead    bool
 	trace        string
 	prefillChunk int
+	backend      string
 	kernels      string
 	threads      int
 	quiet        bool
 	trust        bool
 	memory       memoryFlags
 	images       imageFlags // of commands that take pictures, which add them themselves
+
+	gpu    core.Backend // once it was opened
+	notice string       // why the CPU computes where a GPU was expected
 }
 
 func (f *modelFlags) add(cmd *cobra.Command) {
@@ -43,6 +47,7 @@ func (f *modelFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&f.lookahead, "router-lookahead", false, "read the experts that the next layer will probably choose ahead of time")
 	flags.StringVar(&f.trace, "trace-experts", "", "write which experts each layer chooses to a file, for \"fieldfare dev replay\"")
 	flags.IntVar(&f.prefillChunk, "prefill-chunk-tokens", 0, "prompt tokens per pass, 1 to 1024 (default: what --memory allows, 128 without)")
+	flags.StringVar(&f.backend, "backend", "auto", "what computes: metal (Apple GPUs), cpu, or auto: metal where it works")
 	flags.StringVar(&f.kernels, "cpu-kernels", "", "force a set of CPU kernels: "+kernelSets())
 	flags.IntVar(&f.threads, "threads", 0, "threads that compute (default: what the system grants)")
 	flags.BoolVar(&f.trust, "trust-receipt", false, "take the install's own receipt for its expert files instead of hashing each on first use")
@@ -84,7 +89,9 @@ func (f *modelFlags) options() (core.Options, error) {
 	if err != nil {
 		problems = append(problems, &misuseError{fmt.Errorf("CPU backend: %w", err)})
 	}
-	o.Backend = backend
+	if o.Backend, err = f.pickBackend(backend); err != nil {
+		problems = append(problems, err)
+	}
 	if o.Extensions, err = f.images.extensions(); err != nil {
 		problems = append(problems, err)
 	}
@@ -138,6 +145,9 @@ func (a *app) loadTelling(ctx context.Context, f *modelFlags, progress func(done
 			rt.Close()
 			return nil, err
 		}
+	}
+	if f.notice != "" {
+		fmt.Fprintln(a.stderr, "fieldfare: "+f.notice)
 	}
 	debug.FreeOSMemory() // what loading left on the heap, before slots and caches fill
 	if _, notice := rt.Template(); notice != "" && !f.quiet {
