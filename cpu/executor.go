@@ -10,7 +10,6 @@ import (
 var (
 	_ core.Backend      = (*Backend)(nil)
 	_ core.TowerBackend = (*Backend)(nil)
-	_ core.ScratchSizer = (*Backend)(nil)
 )
 
 // rowBlock is the most rows that go through a half layer at once: enough to use each unpacked weight many times, few
@@ -87,13 +86,6 @@ func (b *Backend) NewExecutor(w *core.Weights, opts core.ExecutorOptions) (core.
 	e.affine = affineJob{k: e.k, scratch: e.worker}
 	e.row.e = e
 	return e, nil
-}
-
-// ScratchBytes is what NewExecutor would allocate.
-func (b *Backend) ScratchBytes(cfg *core.Config, opts core.ExecutorOptions) int64 {
-	e := &executor{w: &core.Weights{Config: *cfg}, opts: opts}
-	e.layOut(b.threads)
-	return int64(e.mem.size)
 }
 
 // layOut asks for the scratch that the model's dimensions and the number of rows take.
