@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"image"
 	"image/png"
 	"io/fs"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/fieldfare/fieldfare/core"
 	"github.com/fieldfare/fieldfare/cpu"
+	"github.com/fieldfare/fieldfare/gturbo"
 	"github.com/fieldfare/fieldfare/gturbo/install"
 	"github.com/fieldfare/fieldfare/gturbo/synth"
 	"github.com/fieldfare/fieldfare/testdata"
@@ -35,6 +37,50 @@ const (
 type golden struct {
 	InputIDs  []int32 `json:"input_ids"`
 	GreedyIDs []int32 `json:"greedy_ids"`
+	// Hidden holds the output of each stage over all positions: the mask of full layers shows in the last layer only.
+	Hidden map[string]struct{ Mean, Std float64 }
+}
+
+// moments are what a golden says of a layer's output.
+type moments struct{ n, sum, squares float64 }
+
+// watchLayers gathers the moments of the embeddings and of every layer's output, from now on.
+func watchLayers(t testing.TB, rt *core.Runtime) []moments {
+	t.Helper()
+	layers := make([]moments, len(rt.Config().Layers)+1)
+	remove, err := rt.Observe(&core.Observer{Residual: func(l gturbo.LayerID, _ *core.Batch, x []float32) {
+		m := &layers[l+1]
+		for _, v := range x {
+			m.n++
+			m.sum += float64(v)
+			m.squares += float64(v) * float64(v)
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(remove)
+	return layers
+}
+
+// compareLayers returns the largest difference of means and deviations, in units of the reference's deviation.
+func (g *golden) compareLayers(t testing.TB, layers []moments) float64 {
+	t.Helper()
+	worst := 0.0
+	for i, m := range layers {
+		name := "embeddings"
+		if i > 0 {
+			name = fmt.Sprintf("layer.%d", i-1)
+		}
+		want, ok := g.Hidden[name]
+		if !ok {
+			t.Fatalf("the golden does not know %s", name)
+		}
+		mean := m.sum / m.n
+		std := math.Sqrt(m.squares/m.n - mean*mean)
+		worst = max(worst, math.Abs(mean-want.Mean)/want.Std, math.Abs(std-want.Std)/want.Std)
+	}
+	return worst
 }
 
 // The whole path from files to words: one picture, two pictures, several turns, odd shapes; every set of kernels.
@@ -87,16 +133,18 @@ func sameAsGoldens(t *testing.T, cases []testCase, kernels string, kv core.KVTyp
 		}
 		soft, s.pooled = nil, nil
 		ses := session(t, rt)
+		moments := watchLayers(t, rt)
 		prefill(t, ses, p)
+		layers := g.compareLayers(t, moments)
 		tower := relative(slices.Concat(s.pooled...), readNpy(t, c.ID+".vision.npy"))
 		tokens := relative(soft, readNpy(t, c.ID+".soft.npy"))
 		logits := relative(ses.Logits(), readNpy(t, c.ID+".logits.npy"))
-		t.Logf("%s: tower %.1e, soft tokens %.1e, logits %.1e", c.ID, tower, tokens, logits)
+		t.Logf("%s: tower %.1e, soft tokens %.1e, layers %.1e, logits %.1e", c.ID, tower, tokens, layers, logits)
 		if tower > towerTolerance || tokens > towerTolerance {
 			t.Errorf("%s: tower off by %.2e, soft tokens by %.2e", c.ID, tower, tokens)
 		}
-		if logits > tolerance {
-			t.Errorf("%s: logits off by %.2e", c.ID, logits)
+		if logits > tolerance || layers > tolerance {
+			t.Errorf("%s: logits off by %.2e, layers by %.2e", c.ID, logits, layers)
 		}
 		if got := greedy(t, ses, 100); !slices.Equal(got, g.GreedyIDs) {
 			t.Errorf("%s: answer %v, want %v", c.ID, got, g.GreedyIDs)
@@ -104,10 +152,33 @@ func sameAsGoldens(t *testing.T, cases []testCase, kernels string, kv core.KVTyp
 	}
 }
 
-// The synthetic model's picture as a file: its patches are given, and at this size nothing is resized.
-func thinPicture(t testing.TB) []byte {
+// In the demo model the one full layer is the last: its output tells which mask was used there, the words cannot.
+func TestFullLayersAreCausalInsidePictures(t *testing.T) {
+	c := readCases(t, "goldens")[0]
+	var g golden
+	if err := json.Unmarshal(readFile(t, "goldens", c.ID+".json"), &g); err != nil {
+		t.Fatal(err)
+	}
+	for mask, same := range map[core.SpanMask]bool{core.SpanSliding: true, core.SpanEverywhere: false} {
+		rt, _ := load(t, demo(t), newSpy(t), Options{}, func(o *core.Options) { o.SpanMask = mask })
+		conversation, media := c.conversation(t, "goldens")
+		p := prepare(t, rt, conversation, media)
+		layers := watchLayers(t, rt)
+		logits := logitsOf(t, rt, p)
+		if off := g.compareLayers(t, layers); off < 1e-4 != same {
+			t.Errorf("mask %d: layers off by %.1e, same as the reference: %t", mask, off, same)
+		}
+		if off := relative(logits, readNpy(t, c.ID+".logits.npy")); off > logitsHalf {
+			t.Errorf("mask %d: logits off by %.1e", mask, off)
+		}
+	}
+}
+
+// syntheticPicture is the picture of a synthetic model as a file: its patches are given, and nothing is resized when
+// its size is a budget's.
+func syntheticPicture(t testing.TB, gridW, gridH int) []byte {
 	t.Helper()
-	const gridW, gridH, side = 33, 18, 16
+	const side = 16
 	img := image.NewNRGBA(image.Rect(0, 0, gridW*side, gridH*side))
 	for p := range gridW * gridH {
 		x, y := p%gridW, p/gridW
@@ -179,7 +250,7 @@ func TestThinGolden(t *testing.T) {
 	}
 	path := synthetic(t, synth.Thin())
 	rt, _ := load(t, path, s, Options{}, func(o *core.Options) { o.KV, o.MaxContext = core.KVFloat32, 512 })
-	media := []core.Media{{Name: "thin", Data: thinPicture(t)}}
+	media := []core.Media{{Name: "thin", Data: syntheticPicture(t, 33, 18)}}
 	place := text.Message{Role: text.RoleUser, Content: text.List(text.Part{Image: true})}
 	p := prepare(t, rt, text.Conversation{Messages: []text.Message{place}}, media)
 	// The reference's prompt is no conversation: take the span to where it stands there.
