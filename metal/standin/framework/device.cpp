@@ -77,7 +77,6 @@ static Object *wrap_buffer(Object *self, SEL, const void *p, unsigned long lengt
   const auto address = reinterpret_cast<unsigned long>(p);
   if (!p || address % page() || length == 0 || length % page())
     fatal("newBufferWithBytesNoCopy: %lu bytes at %p: not whole pages of %lu bytes", length, p, page());
-  if (address >> 32 == 0xc0) fatal("newBufferWithBytesNoCopy: %p is on the Go heap", p);
   if (deallocator) fatal("newBufferWithBytesNoCopy: the deallocator is not null");
   if ((options >> 4 & 15) != kShared)
     fatal("newBufferWithBytesNoCopy: storage mode %lu is not shared", options >> 4 & 15);
