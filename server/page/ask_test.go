@@ -47,9 +47,10 @@ func TestAnAnswerStreams(t *testing.T) {
 func (b *tab) set(field, value string) {
 	b.t.Helper()
 	b.run(`document.querySelector("#settings-open").click();
-		document.querySelector("#settings form").elements.namedItem(` + quote(field) + `).value = ` + quote(value) + `;
+		const field = document.querySelector("#settings form").elements.namedItem(` + quote(field) + `);
+		field.value = ` + quote(value) + `;
+		field.dispatchEvent(new Event("input", {bubbles: true}));
 		document.querySelector("#settings").close();`)
-	b.until(`!document.querySelector("#settings").open`)
 }
 
 // noisy makes the demo model write noise until the context is full, unless a request says otherwise.

@@ -125,6 +125,9 @@ func TestNothingSeriousStandsInTheWay(t *testing.T) {
 	s := serve(t)
 	for _, dark := range []bool{false, true} {
 		for _, size := range []screen{desktop, phone} {
+			if testing.Short() && (dark || size == desktop) {
+				continue
+			}
 			size.dark = dark
 			name := fmt.Sprintf("%dpx dark=%v", size.width, dark)
 			t.Run(name, func(t *testing.T) {

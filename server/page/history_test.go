@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	browserpage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
@@ -153,4 +154,23 @@ func TestAnAnswerGoesOnInTheBackground(t *testing.T) {
 	b.until(`document.querySelector(".answer.running > .prose")?.innerText.length > 100`)
 	b.click("#stop")
 	b.answered()
+}
+
+// A browser that refuses storage still holds a conversation, and says that it will not last.
+func TestWithoutStorageThePageStillTalks(t *testing.T) {
+	b := openBlank(t, desktop)
+	call(b, browserpage.AddScriptToEvaluateOnNewDocument, browserpage.AddScriptToEvaluateOnNewDocumentParams{Source: `
+		for (const name of ["indexedDB", "localStorage", "sessionStorage"]) {
+			Object.defineProperty(window, name, {get() { throw new DOMException("denied", "SecurityError"); }});
+		}`})
+	b.load(serve(t).URL())
+	b.until(`document.querySelector(".toast")?.innerText.startsWith("This browser window keeps no history")`)
+	b.until(`document.querySelector("#state").dataset.state === "ready"`)
+	b.ask("Good morning")
+	if got := b.answered(); got != "Good morning! How can I help you?" {
+		t.Errorf("answer %q", got)
+	}
+	b.click("#new")
+	b.click("#conversations a")
+	b.until(`document.querySelectorAll(".turn").length === 2`)
 }

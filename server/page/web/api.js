@@ -1,5 +1,6 @@
 // The server's API, as any other client sees it.
 
+import * as notes from "./notes.js";
 import { events } from "./sse.js";
 
 // An ApiError is an answer that the server refused, or could not be asked for. code is the server's, or "unreachable",
@@ -11,15 +12,12 @@ export class ApiError extends Error {
   }
 }
 
-const keyName = "fieldfare.key";
-
-export const key = () => sessionStorage.getItem(keyName) ?? localStorage.getItem(keyName) ?? "";
+export const key = () => notes.tab.get("key") ?? notes.browser.get("key") ?? "";
 
 // setKey remembers the API key for this tab, or with keep for this browser. An empty one is forgotten.
 export function setKey(value, keep) {
-  sessionStorage.removeItem(keyName);
-  localStorage.removeItem(keyName);
-  if (value) (keep ? localStorage : sessionStorage).setItem(keyName, value);
+  notes.tab.set("key", value && !keep ? value : null);
+  notes.browser.set("key", value && keep ? value : null);
 }
 
 async function call(path, { body, signal } = {}) {

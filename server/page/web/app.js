@@ -7,6 +7,7 @@ import { Composer } from "./composer.js";
 import { CostMeter } from "./cost.js";
 import { count } from "./format.js";
 import { History } from "./history.js";
+import * as notes from "./notes.js";
 import { before, body } from "./request.js";
 import { Run } from "./runs.js";
 import { Settings, askKey, initial } from "./settings.js";
@@ -50,7 +51,7 @@ export class App extends EventTarget {
     this.conversation = conversation;
     this.editing = null;
     this.urls.clear();
-    this.composer.fill(sessionStorage.getItem(this.draftName) ?? "");
+    this.composer.fill(notes.tab.get(this.draftName) ?? "");
     this.shown();
     this.history.refresh();
   }
@@ -81,7 +82,7 @@ export class App extends EventTarget {
       return false;
     }
     const { conversation } = this;
-    sessionStorage.removeItem(this.draftName);
+    notes.tab.set(this.draftName, null);
     const parent = this.editing ? this.editing.parent : conversation.leaf;
     const plain = pictures.map(({ blob, note, ...picture }) => picture);
     const node = add(conversation, parent, { role: "user", text, pictures: plain });
@@ -218,7 +219,7 @@ export class App extends EventTarget {
   }
 
   askKey() {
-    askKey(this);
+    askKey();
   }
 
   save(conversation, pictures) {
@@ -237,13 +238,12 @@ export class App extends EventTarget {
   }
 
   get draftName() {
-    return `fieldfare.draft.${this.conversation.nodes.length ? this.conversation.id : "new"}`;
+    return `draft.${this.conversation.nodes.length ? this.conversation.id : "new"}`;
   }
 
   drafted() {
     const { text } = this.composer.draft;
-    if (text && !this.editing) sessionStorage.setItem(this.draftName, text);
-    else sessionStorage.removeItem(this.draftName);
+    notes.tab.set(this.draftName, text && !this.editing ? text : null);
     this.meter?.schedule();
   }
 

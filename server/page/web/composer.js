@@ -3,6 +3,7 @@
 import { byId, button, el, say, show } from "./dom.js";
 import { plural } from "./format.js";
 import { icon } from "./icons.js";
+import * as notes from "./notes.js";
 import { files, take } from "./pictures.js";
 import { thumb } from "./thumb.js";
 import { toast } from "./toast.js";
@@ -54,7 +55,7 @@ export class Composer extends EventTarget {
     if (event.isComposing) return; // an input method's own Enter
     const { key, shiftKey, ctrlKey, metaKey } = event;
     if (key === "Enter" && !shiftKey) {
-      const sends = (!coarse.matches && localStorage.getItem("fieldfare.enter") !== "line") || ctrlKey || metaKey;
+      const sends = (!coarse.matches && notes.browser.get("enter") !== "line") || ctrlKey || metaKey;
       if (!sends) return;
       event.preventDefault();
       this.send();

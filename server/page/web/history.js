@@ -3,6 +3,7 @@
 import { byId, button, el, show } from "./dom.js";
 import { day } from "./format.js";
 import { icon } from "./icons.js";
+import * as notes from "./notes.js";
 import { download, exported } from "./transfer.js";
 import { toast } from "./toast.js";
 
@@ -29,7 +30,7 @@ export class History {
   }
 
   arrange() {
-    this.visible(!narrow.matches && localStorage.getItem("fieldfare.list") !== "closed");
+    this.visible(!narrow.matches && notes.browser.get("list") !== "closed");
   }
 
   visible(open) {
@@ -41,13 +42,13 @@ export class History {
 
   open() {
     this.visible(true);
-    if (!narrow.matches) localStorage.setItem("fieldfare.list", "open");
+    if (!narrow.matches) notes.browser.set("list", "open");
     (narrow.matches ? byId("history-close") : byId("search")).focus();
   }
 
   close() {
     this.visible(false);
-    if (!narrow.matches) localStorage.setItem("fieldfare.list", "closed");
+    if (!narrow.matches) notes.browser.set("list", "closed");
     byId("history-open").focus();
   }
 

@@ -4,6 +4,7 @@ import { App } from "./app.js";
 import { byId, el } from "./dom.js";
 import { icon } from "./icons.js";
 import { Machine } from "./machine.js";
+import * as notes from "./notes.js";
 import { Panel } from "./panel.js";
 import { Store } from "./store.js";
 import { toast } from "./toast.js";
@@ -39,7 +40,7 @@ function themeButton() {
     const next = themes[(themes.indexOf(now()) + 1) % themes.length];
     if (next) document.documentElement.dataset.theme = next;
     else delete document.documentElement.dataset.theme;
-    localStorage.setItem("fieldfare.theme", next);
+    notes.browser.set("theme", next);
     label();
   });
   label();

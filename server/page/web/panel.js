@@ -3,6 +3,7 @@
 import { byId, button, el, say, show } from "./dom.js";
 import { bytes, count, percent, rate, seconds } from "./format.js";
 import { icon } from "./icons.js";
+import * as notes from "./notes.js";
 
 const words = {
   connecting: "Connecting", ready: "Ready", loading: "Loading", failed: "No model", shutting_down: "Closing",
@@ -26,14 +27,14 @@ export class Panel {
       el("header", {}, el("h2", { text: "Model and machine" }), button("Close the figures", icon("close"), () => this.toggle(false))),
       this.body);
     app.machine.addEventListener("change", () => this.update());
-    if (localStorage.getItem("fieldfare.panel") === "open" && matchMedia("(min-width: 1200px)").matches) this.toggle(true, true);
+    if (notes.browser.get("panel") === "open" && matchMedia("(min-width: 1200px)").matches) this.toggle(true, true);
   }
 
   toggle(open, quietly) {
     const { machine } = this.app;
     show(this.element, open);
     this.opener.setAttribute("aria-expanded", open);
-    localStorage.setItem("fieldfare.panel", open ? "open" : "closed");
+    notes.browser.set("panel", open ? "open" : "closed");
     machine.watched = open;
     if (open) machine.refresh();
     if (quietly) return;

@@ -3,20 +3,21 @@
 import { key, setKey } from "./api.js";
 import { byId, el, say } from "./dom.js";
 import { icon } from "./icons.js";
+import * as notes from "./notes.js";
 import { defaults, parseTools, sampling } from "./request.js";
 import { download, exported, imported } from "./transfer.js";
 import { toast } from "./toast.js";
 
-const stored = "fieldfare.defaults";
+const stored = "defaults";
 
 // initial returns the settings of new conversations. What is stored may be older than this page.
 export function initial() {
   const settings = { ...defaults };
   try {
-    const kept = JSON.parse(localStorage.getItem(stored)) ?? {};
+    const kept = JSON.parse(notes.browser.get(stored)) ?? {};
     for (const name of Object.keys(defaults)) if (name in kept) settings[name] = kept[name];
   } catch {
-    localStorage.removeItem(stored);
+    notes.browser.set(stored, null);
   }
   return settings;
 }
@@ -30,7 +31,6 @@ export class Settings {
     byId("settings-open").append(icon("settings"));
     byId("settings-open").addEventListener("click", () => this.open());
     this.dialog.addEventListener("input", ({ target }) => this.changed(target));
-    this.dialog.addEventListener("close", () => app.set(this.read()));
     this.dialog.addEventListener("click", ({ target }) => {
       if (target === this.dialog) this.dialog.close(); // beside it
     });
@@ -39,14 +39,19 @@ export class Settings {
       this.fill({ ...defaults });
       app.set(this.read());
     });
+    byId("key").addEventListener("submit", ({ target }) => {
+      setKey(target.elements.namedItem("key").value.trim(), target.elements.namedItem("keep").checked);
+      target.reset();
+      app.machine.refresh();
+    });
     this.history();
   }
 
   open() {
     this.fill(this.app.conversation.settings);
-    this.fields.namedItem("enter").value = localStorage.getItem("fieldfare.enter") ?? "send";
+    this.fields.namedItem("enter").value = notes.browser.get("enter") ?? "send";
     this.fields.namedItem("key").value = key();
-    this.fields.namedItem("keep").checked = localStorage.getItem("fieldfare.key") !== null;
+    this.fields.namedItem("keep").checked = notes.browser.get("key") !== null;
     this.dialog.showModal();
   }
 
@@ -87,9 +92,10 @@ export class Settings {
     return problem === "";
   }
 
+  // changed takes an entry at once: there is nothing to confirm.
   changed({ name }) {
-    if (name === "enter") localStorage.setItem("fieldfare.enter", this.fields.namedItem("enter").value);
-    if (name === "tools") this.check();
+    if (name in defaults) this.app.set(this.read());
+    if (name === "enter") notes.browser.set("enter", this.fields.namedItem("enter").value);
     if (name === "key" || name === "keep") {
       setKey(this.fields.namedItem("key").value.trim(), this.fields.namedItem("keep").checked);
       this.app.machine.refresh();
@@ -98,7 +104,7 @@ export class Settings {
 
   keep() {
     const settings = { ...this.app.conversation.settings, ...this.read() };
-    localStorage.setItem(stored, JSON.stringify(settings));
+    notes.browser.set(stored, JSON.stringify(settings));
     toast("New conversations begin with these settings.");
   }
 
@@ -142,17 +148,7 @@ export function confirm(title, text) {
   return new Promise((resolve) => dialog.addEventListener("close", () => resolve(dialog.returnValue === "yes"), { once: true }));
 }
 
-// askKey asks for the API key until the dialog is closed with one.
-export function askKey(app, problem = "") {
-  const dialog = byId("key");
-  const fields = dialog.querySelector("form").elements;
-  say(byId("key-problem"), problem);
-  if (dialog.open) return;
-  dialog.showModal();
-  dialog.addEventListener("close", () => {
-    if (dialog.returnValue !== "use") return;
-    setKey(fields.namedItem("key").value.trim(), fields.namedItem("keep").checked);
-    fields.namedItem("key").value = "";
-    app.machine.refresh();
-  }, { once: true });
+// askKey asks for the API key.
+export function askKey() {
+  if (!byId("key").open) byId("key").showModal();
 }

@@ -188,6 +188,8 @@ function destination(text, at) {
   return { href: (match[1] ?? match[2]).replace(/\\([!-/:-@[-`{-~])/g, "$1"), end: pattern.lastIndex };
 }
 
+const reach = 1000; // items that emphasis may span, so that a text full of marks takes no time
+
 // pair makes emphasis of the marks in items, from the innermost outwards, as CommonMark says.
 function pair(items, from) {
   const bottom = {}; // by kind of mark: no opener before here
@@ -196,8 +198,9 @@ function pair(items, from) {
     if (!closer.mark || !closer.closes) continue;
     const kind = `${closer.mark}${closer.opens}${closer.run % 3}`;
     let open = close - 1;
-    while (open >= (bottom[kind] ?? from) && !matches(items[open], closer)) open--;
-    if (open < (bottom[kind] ?? from)) {
+    const last = Math.max(bottom[kind] ?? from, close - reach);
+    while (open >= last && !matches(items[open], closer)) open--;
+    if (open < last) {
       bottom[kind] = close;
       continue;
     }
