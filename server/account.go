@@ -19,7 +19,9 @@ func (j *job) usage(a *account) *openai.Usage {
 
 func (j *job) extension(a *account, malformed []openai.MalformedCall) *openai.Extension {
 	p, r := a.Prefilled, a.Result
-	reuse := openai.Reuse{Tokens: p.Reuse.Tokens, Common: p.Reuse.Common, End: p.Reuse.End.String(), Position: p.Reuse.Position}
+	reuse := openai.Reuse{
+		Tokens: p.Reuse.Tokens, Common: p.Reuse.Common, End: p.Reuse.End.String(), Position: p.Reuse.Position,
+	}
 	return &openai.Extension{
 		Seed: j.opts.Generate.Sampling.Seed, Reuse: reuse, Images: receipts(j.prompt, p.Reuse.Tokens),
 		Timings: openai.Timings{

@@ -25,7 +25,9 @@ func (s *Server) chat(c echo.Context) error {
 	}
 	defer j.ticket.leave()
 	j.opts.Tools, j.oneCall = rq.Conversation.Tools, rq.OneCall
-	head := chatHead{id: "chatcmpl-" + s.opts.NewID(), created: s.opts.Now().Unix(), model: m.id(), fingerprint: m.fingerprint}
+	head := chatHead{
+		id: "chatcmpl-" + s.opts.NewID(), created: s.opts.Now().Unix(), model: m.id(), fingerprint: m.fingerprint,
+	}
 	if rq.Stream {
 		return s.streamChat(c, j, rq, head)
 	}

@@ -80,16 +80,18 @@ func (s *Server) explain(err error) *problem {
 	case errors.As(err, &echoed):
 		return routeProblem(echoed)
 	case errors.As(err, &length):
-		return badRequest(openai.CodeContextLength, fmt.Errorf(
-			"This model's maximum context length is %d tokens. However, your messages resulted in %d tokens, %d of them for images",
-			length.Context, length.Prompt, length.Soft))
+		return newProblem(http.StatusBadRequest, openai.TypeInvalidRequest, openai.CodeContextLength,
+			"This model's maximum context length is %d tokens. However, your messages resulted in %d tokens, "+
+				"%d of them for images",
+			length.Context, length.Prompt, length.Soft)
 	case s.base.Err() == nil && (errors.Is(err, context.Canceled) || errors.Is(err, ErrSlowClient)):
 		return newProblem(statusClientClosed, typeServer, "client_closed_request", "the client has left")
 	case errors.Is(err, ErrBusy):
 		p := newProblem(http.StatusTooManyRequests, typeRateLimit, "queue_full", "%v", ErrBusy)
 		p.retryAfter = s.retryAfter()
 		return p
-	case errors.Is(err, ErrShutdown), errors.Is(err, core.ErrClosed), errors.Is(err, context.Canceled), errors.Is(err, ErrSlowClient):
+	case errors.Is(err, ErrShutdown), errors.Is(err, core.ErrClosed),
+		errors.Is(err, context.Canceled), errors.Is(err, ErrSlowClient):
 		return newProblem(http.StatusServiceUnavailable, typeServer, "shutting_down", "%v", ErrShutdown)
 	case errors.Is(err, ErrLoading), errors.Is(err, ErrNoModel):
 		p := newProblem(http.StatusServiceUnavailable, typeServer, "model_not_ready", "%v", err)

@@ -11,7 +11,8 @@ import (
 // instance, is 200 whatever happens later.
 const keyStatus = "status"
 
-// observe numbers, counts and logs requests, and gives clients their time to take the answer. The log holds no text of theirs, nor their path: routes are ours.
+// observe numbers, counts and logs requests, and gives clients their time to take the answer. The log holds no text of
+// theirs, nor their path: routes are ours.
 func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		start := time.Now()

@@ -36,7 +36,8 @@ func (s *Server) hostAllowed(host string) bool {
 		return ip.Unmap().IsLoopback() || !s.onLoopback()
 	}
 	name = strings.ToLower(name)
-	return name == "localhost" || slices.ContainsFunc(s.opts.AllowedHosts, func(h string) bool { return strings.EqualFold(h, name) })
+	listed := func(h string) bool { return strings.EqualFold(h, name) }
+	return name == "localhost" || slices.ContainsFunc(s.opts.AllowedHosts, listed)
 }
 
 // checkOrigin refuses pages of other origins and answers preflights. Requests without an Origin do not come from a

@@ -58,11 +58,15 @@ It listens on loopback only. Another --address needs an API key. Web pages of ot
 	flags.StringVar(&o.APIKey, "api-key", "", "clients must send this key")
 	flags.StringVar(&f.keyFile, "api-key-file", "", "read the key from a file")
 	flags.StringArrayVar(&o.AllowedHosts, "allowed-host", nil, "a name that clients may know this machine by (repeatable)")
-	flags.StringArrayVar(&o.AllowedOrigins, "allowed-origin", nil, "an origin whose web pages may call, e.g. http://localhost:3000 (repeatable)")
-	flags.StringArrayVar(&o.Names, "model-name", nil, "what requests call the model (repeatable; default: the folder's name)")
+	flags.StringArrayVar(&o.AllowedOrigins, "allowed-origin", nil,
+		"an origin whose web pages may call, e.g. http://localhost:3000 (repeatable)")
+	flags.StringArrayVar(&o.Names, "model-name", nil,
+		"what requests call the model (repeatable; default: the folder's name)")
 	flags.IntVar(&o.QueueLength, "queue", 16, "requests that may wait while one is answered")
-	flags.Int64Var(&f.cacheMiB, "conversation-memory", 1024, "MiB for the KV caches of kept conversations, at most an eighth of --memory unless given")
-	flags.StringVar(&f.keepAlive, "keep-alive", "comment", "what a stream sends while it waits: comment, delta or progress")
+	flags.Int64Var(&f.cacheMiB, "conversation-memory", 1024,
+		"MiB for the KV caches of kept conversations, at most an eighth of --memory unless given")
+	flags.StringVar(&f.keepAlive, "keep-alive", "comment",
+		"what a stream sends while it waits: comment, delta or progress")
 	flags.DurationVar(&o.KeepAliveEvery, "keep-alive-every", time.Second, "how long a stream is silent at most")
 	flags.DurationVar(&f.grace, "shutdown-timeout", 30*time.Second, "how long running answers may take after Ctrl-C")
 	flags.StringVar(&f.logFormat, "log", "text", "text, json or off; to standard error")
@@ -154,7 +158,8 @@ func (a *app) announce(f *serveFlags, s *server.Server) {
 	}
 	fmt.Fprintf(a.stderr, "fieldfare: serving %s/v1\n", s.URL())
 	if f.options.APIKey != "" {
-		fmt.Fprintln(a.stderr, "fieldfare: clients need the API key; it travels unencrypted, so use it in networks that you trust")
+		fmt.Fprintln(a.stderr, "fieldfare: clients need the API key; it travels unencrypted: "+
+			"use it in networks that you trust")
 	}
 }
 

@@ -51,9 +51,12 @@ var imageCodes = []struct {
 	code string
 	errs []error
 }{
-	{openai.CodeImageTooLarge, []error{picture.ErrEncodedBytes, picture.ErrPixels, picture.ErrSide, picture.ErrDecodedBytes}},
+	{openai.CodeImageTooLarge, []error{
+		picture.ErrEncodedBytes, picture.ErrPixels, picture.ErrSide, picture.ErrDecodedBytes,
+	}},
 	{openai.CodeUnsupportedImage, []error{
-		picture.ErrFormat, picture.ErrHEIF, picture.ErrAVIF, picture.ErrTIFF, picture.ErrUnsupported, picture.ErrAnimated, picture.ErrFrame,
+		picture.ErrFormat, picture.ErrHEIF, picture.ErrAVIF, picture.ErrTIFF, picture.ErrUnsupported,
+		picture.ErrAnimated, picture.ErrFrame,
 	}},
 	{openai.CodeInvalidImage, []error{
 		picture.ErrDamaged, picture.ErrTruncated, picture.ErrZeroSize, picture.ErrDecoder, resize.ErrSize,

@@ -13,7 +13,8 @@ func decodeDataURL(s, at string) ([]byte, *Error) {
 	s = strings.TrimSpace(s)
 	scheme, rest, found := strings.Cut(s, ":")
 	if !found || !strings.EqualFold(strings.TrimSpace(scheme), "data") {
-		return nil, refuse(CodeInvalidImageURL, at, "only data: URLs are taken, nothing is fetched or opened; got %s", whatURL(s))
+		return nil, refuse(CodeInvalidImageURL, at, "only data: URLs are taken, nothing is fetched or opened; got %s",
+			whatURL(s))
 	}
 	header, payload, found := strings.Cut(rest, ",")
 	if !found {

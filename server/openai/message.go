@@ -79,7 +79,8 @@ func (r *reader) message(v value, at string) (Message, *Error) {
 	m.Role = model.Role(role)
 	if m.Role != "assistant" {
 		if m.Reasoning != "" || calls != nil || legacy != nil || refusal != "" {
-			return m, refuse(CodeInvalidValue, at, "reasoning_content, tool_calls, function_call and refusal belong to the assistant")
+			return m, refuse(CodeInvalidValue, at,
+				"reasoning_content, tool_calls, function_call and refusal belong to the assistant")
 		}
 	}
 	if content != nil {

@@ -25,7 +25,8 @@ func (r *reader) part(m *Message, v value, at string) (model.Part, *Error) {
 		p.Image = true
 		return p, r.image(m, kind, v, at)
 	case "input_audio", "file", "video_url", "audio_url":
-		return p, refuse(CodeUnsupportedContent, at, "parts of type %q are not supported: the model reads text and pictures", kind)
+		return p, refuse(CodeUnsupportedContent, at,
+			"parts of type %q are not supported: the model reads text and pictures", kind)
 	}
 	return p, refuse(CodeUnsupportedContent, at, "a message of role %s has no parts of type %q", m.Role, shorten(kind))
 }

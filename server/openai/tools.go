@@ -30,7 +30,8 @@ func (r *reader) tools(dst *[]model.Tool) field {
 		case err != nil:
 			return err
 		case !toolName.MatchString(tool.Name):
-			return refuse(CodeInvalidValue, at+".function.name", "%q is not a name of 1 to 128 letters, digits, _, - and dots", shorten(tool.Name))
+			return refuse(CodeInvalidValue, at+".function.name",
+				"%q is not a name of 1 to 128 letters, digits, _, - and dots", shorten(tool.Name))
 		case declared[tool.Name]:
 			return refuse(CodeDuplicate, at+".function.name", "%q is declared twice", tool.Name)
 		}
