@@ -81,9 +81,8 @@ func (s *Server) explain(err error) *problem {
 		return routeProblem(echoed)
 	case errors.As(err, &length):
 		return newProblem(http.StatusBadRequest, openai.TypeInvalidRequest, openai.CodeContextLength,
-			"This model's maximum context length is %d tokens. However, your messages resulted in %d tokens, "+
-				"%d of them for images",
-			length.Context, length.Prompt, length.Soft)
+			"the messages take %d tokens, %d of them for images, and the context holds %d",
+			length.Prompt, length.Soft, length.Context)
 	case s.base.Err() == nil && (errors.Is(err, context.Canceled) || errors.Is(err, ErrSlowClient)):
 		return newProblem(statusClientClosed, typeServer, "client_closed_request", "the client has left")
 	case errors.Is(err, ErrBusy):
