@@ -81,7 +81,7 @@ func (s *Server) explain(err error) *problem {
 		return routeProblem(echoed)
 	case errors.As(err, &length):
 		return newProblem(http.StatusBadRequest, openai.TypeInvalidRequest, openai.CodeContextLength,
-			"the messages take %d tokens, %d of them for images, and the context holds %d",
+			"the messages take %d tokens, %d of them for images; the maximum context length is %d tokens",
 			length.Prompt, length.Soft, length.Context)
 	case s.base.Err() == nil && (errors.Is(err, context.Canceled) || errors.Is(err, ErrSlowClient)):
 		return newProblem(statusClientClosed, typeServer, "client_closed_request", "the client has left")
