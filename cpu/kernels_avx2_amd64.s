@@ -2835,9 +2835,9 @@ keys:
 	TESTQ DI, DI
 	JZ    done
 	MOVQ  DI, R8
-	CMPQ  R8, $0x08
+	CMPQ  R8, $0x20
 	JLE   few
-	MOVQ  $0x00000008, R8
+	MOVQ  $0x00000020, R8
 
 few:
 	MOVQ  o+0(FP), R9
@@ -2943,9 +2943,9 @@ keys:
 	TESTQ DI, DI
 	JZ    done
 	MOVQ  DI, R8
-	CMPQ  R8, $0x08
+	CMPQ  R8, $0x20
 	JLE   few
-	MOVQ  $0x00000008, R8
+	MOVQ  $0x00000020, R8
 
 few:
 	MOVQ  o+0(FP), R9
@@ -3038,9 +3038,9 @@ keys:
 	TESTQ DI, DI
 	JZ    done
 	MOVQ  DI, R8
-	CMPQ  R8, $0x08
+	CMPQ  R8, $0x20
 	JLE   few
-	MOVQ  $0x00000008, R8
+	MOVQ  $0x00000020, R8
 
 few:
 	MOVQ  o+0(FP), R9
@@ -3120,9 +3120,9 @@ keys:
 	TESTQ DI, DI
 	JZ    done
 	MOVQ  DI, R8
-	CMPQ  R8, $0x08
+	CMPQ  R8, $0x20
 	JLE   few
-	MOVQ  $0x00000008, R8
+	MOVQ  $0x00000020, R8
 
 few:
 	MOVQ  o+0(FP), R9
@@ -3209,9 +3209,9 @@ keys:
 	TESTQ DI, DI
 	JZ    done
 	MOVQ  DI, R8
-	CMPQ  R8, $0x08
+	CMPQ  R8, $0x20
 	JLE   few
-	MOVQ  $0x00000008, R8
+	MOVQ  $0x00000020, R8
 
 few:
 	MOVQ  o+0(FP), R9
@@ -3277,9 +3277,9 @@ keys:
 	TESTQ SI, SI
 	JZ    done
 	MOVQ  SI, DI
-	CMPQ  DI, $0x08
+	CMPQ  DI, $0x20
 	JLE   few
-	MOVQ  $0x00000008, DI
+	MOVQ  $0x00000020, DI
 
 few:
 	MOVQ  o+0(FP), R8
@@ -3350,9 +3350,9 @@ keys:
 	TESTQ SI, SI
 	JZ    done
 	MOVQ  SI, DI
-	CMPQ  DI, $0x08
+	CMPQ  DI, $0x20
 	JLE   few
-	MOVQ  $0x00000008, DI
+	MOVQ  $0x00000020, DI
 
 few:
 	MOVQ  o+0(FP), R8
@@ -3865,9 +3865,9 @@ keys:
 	TESTQ DI, DI
 	JZ    done
 	MOVQ  DI, R8
-	CMPQ  R8, $0x08
+	CMPQ  R8, $0x20
 	JLE   few
-	MOVQ  $0x00000008, R8
+	MOVQ  $0x00000020, R8
 
 few:
 	MOVQ  o+0(FP), R9
@@ -3973,9 +3973,9 @@ keys:
 	TESTQ DI, DI
 	JZ    done
 	MOVQ  DI, R8
-	CMPQ  R8, $0x08
+	CMPQ  R8, $0x20
 	JLE   few
-	MOVQ  $0x00000008, R8
+	MOVQ  $0x00000020, R8
 
 few:
 	MOVQ  o+0(FP), R9
@@ -4068,9 +4068,9 @@ keys:
 	TESTQ DI, DI
 	JZ    done
 	MOVQ  DI, R8
-	CMPQ  R8, $0x08
+	CMPQ  R8, $0x20
 	JLE   few
-	MOVQ  $0x00000008, R8
+	MOVQ  $0x00000020, R8
 
 few:
 	MOVQ  o+0(FP), R9
@@ -4150,9 +4150,9 @@ keys:
 	TESTQ DI, DI
 	JZ    done
 	MOVQ  DI, R8
-	CMPQ  R8, $0x08
+	CMPQ  R8, $0x20
 	JLE   few
-	MOVQ  $0x00000008, R8
+	MOVQ  $0x00000020, R8
 
 few:
 	MOVQ  o+0(FP), R9
@@ -4239,9 +4239,9 @@ keys:
 	TESTQ DI, DI
 	JZ    done
 	MOVQ  DI, R8
-	CMPQ  R8, $0x08
+	CMPQ  R8, $0x20
 	JLE   few
-	MOVQ  $0x00000008, R8
+	MOVQ  $0x00000020, R8
 
 few:
 	MOVQ  o+0(FP), R9
@@ -4307,9 +4307,9 @@ keys:
 	TESTQ SI, SI
 	JZ    done
 	MOVQ  SI, DI
-	CMPQ  DI, $0x08
+	CMPQ  DI, $0x20
 	JLE   few
-	MOVQ  $0x00000008, DI
+	MOVQ  $0x00000020, DI
 
 few:
 	MOVQ  o+0(FP), R8
@@ -4380,9 +4380,9 @@ keys:
 	TESTQ SI, SI
 	JZ    done
 	MOVQ  SI, DI
-	CMPQ  DI, $0x08
+	CMPQ  DI, $0x20
 	JLE   few
-	MOVQ  $0x00000008, DI
+	MOVQ  $0x00000020, DI
 
 few:
 	MOVQ  o+0(FP), R8
