@@ -1,35 +1,60 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"syscall"
 	"testing"
 )
+
+func init() { commands["peakof"] = peakOf }
+
+// peakOf runs its arguments and writes the most memory that they held, in bytes, as its last line. It stands between the
+// test and the program because Linux counts towards a process what its parent held when it was forked, and a test
+// process holds more than a small model.
+func peakOf() {
+	cmd := exec.Command(os.Args[1], os.Args[2:]...)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	if err := cmd.Run(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	fmt.Printf("\n%d\n", cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss<<10)
+}
 
 // The system's own count of the most memory that a run held is no more than the plan says, which is no more than the
 // budget.
 func TestPeakStaysInsideTheBudget(t *testing.T) {
 	dir := t.TempDir()
-	program := filepath.Join(dir, "fieldfare")
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(self, program); err != nil {
-		t.Fatal(err)
+	program, watcher := filepath.Join(dir, "fieldfare"), filepath.Join(dir, "peakof")
+	for _, name := range []string{program, watcher} {
+		if err := os.Symlink(self, name); err != nil {
+			t.Fatal(err)
+		}
 	}
 	run := func(args ...string) (out []byte, peak int64) {
 		t.Helper()
-		cmd := exec.Command(program, args...)
+		cmd := exec.Command(watcher, append([]string{program}, args...)...)
 		cmd.Env = append(os.Environ(), "XDG_CACHE_HOME="+dir, "XDG_DATA_HOME="+dir, "HOME="+dir)
 		cmd.Stderr = os.Stderr
 		if out, err = cmd.Output(); err != nil {
 			t.Fatalf("%v: %v", args, err)
 		}
-		return out, cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
+		out = bytes.TrimRight(out, "\n")
+		end := bytes.LastIndexByte(out, '\n')
+		if peak, err = strconv.ParseInt(string(out[end+1:]), 10, 64); err != nil {
+			t.Fatal(err)
+		}
+		return out[:end], peak
 	}
 	thin := filepath.Join(dir, "thin.gturbo")
 	run("dev", "synth", "--quiet", "--thin", "--output", thin)

@@ -9,8 +9,11 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
+// commands are the programs that the test binary stands for, by the name that it is called by.
+var commands = map[string]func(){"fieldfare": main}
+
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"fieldfare": main})
+	testscript.Main(m, commands)
 }
 
 // TestScript runs the program as users do. Each script in testdata/script is a story with its files inline; $REPO is
