@@ -4,8 +4,8 @@ package cpu
 
 import "unsafe"
 
-// avx2Int16Kernels are avx2Kernels with 4-bit products on activations of 16 bits (int16Row). Integer products are exact,
-// so only that rounding and the float32 sums over groups remain. 8-bit matrices (the router) keep float32.
+// avx2Int16Kernels are avx2Kernels with 4-bit products on activations of 16 bits (int16Row). Integer products are
+// exact, so only that rounding and the float32 sums over groups remain. 8-bit matrices (the router) keep float32.
 var avx2Int16Kernels = func() *kernelSet {
 	k := *avx2Kernels
 	k.name, k.rounds, k.pack, k.affine = "avx2-int16", true, int16Pack, int16Affine
@@ -45,7 +45,8 @@ func int16OneRow(a affineCall) {
 		var s, b [16]byte
 		copy(s[:], scales[2*o*groups:][:2*groups])
 		copy(b[:], biases[2*o*groups:][:2*groups])
-		avx2GemvInt16(&a.y[o], &codes[o*rowBytes], &s[0], &b[0], (*int16)(x.integers), x.scales, x.sums, groups, 1, -1, 1, &a.scratch[0])
+		avx2GemvInt16(&a.y[o], &codes[o*rowBytes], &s[0], &b[0], (*int16)(x.integers), x.scales, x.sums,
+			groups, 1, -1, 1, &a.scratch[0])
 	}
 }
 
@@ -64,11 +65,13 @@ func int16Panel(a affineCall, o int) {
 			words := (*int16)(unsafe.Add(x.integers, 2*groupSize*g))
 			scales := (*float32)(unsafe.Add(unsafe.Pointer(x.scales), 4*g))
 			if count := (a.rows - first) / 2; count > 0 {
-				avx2TileInt16x2(&s.sums[rowSums*first], weights, &s.scales[g], 4*s.stride, words, scales, 4*a.ldx, n, count, &products[0])
+				avx2TileInt16x2(&s.sums[rowSums*first], weights, &s.scales[g], 4*s.stride, words, scales, 4*a.ldx,
+					n, count, &products[0])
 				first += 2 * count
 				continue
 			}
-			avx2TileInt16x1(&s.sums[rowSums*first], weights, &s.scales[g], 4*s.stride, words, scales, 4*a.ldx, n, 1, &products[0])
+			avx2TileInt16x1(&s.sums[rowSums*first], weights, &s.scales[g], 4*s.stride, words, scales, 4*a.ldx,
+				n, 1, &products[0])
 			first++
 		}
 	}

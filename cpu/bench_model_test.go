@@ -26,8 +26,9 @@ func newBenchModel(b *testing.B) *benchModel {
 	full := core.LayerConfig{Full: true, KVHeads: 2, HeadDim: 512, ValueFromKey: true}
 	c := core.Config{
 		Hidden: 2816, Layers: []core.LayerConfig{sliding, full}, Heads: 16, Window: 1024, SharedWidth: 2112, ExpertWidth: 704,
-		Experts: 128, TopK: 8, Vocab: benchVocabulary, RMSNormEps: 1e-6, LogitSoftcap: 30, EmbedScale: 53, MaxPositions: 1 << 18,
-		RopeTheta: 1e4, FullRopeTheta: 1e6, FullRotary: 64,
+		Experts: 128, TopK: 8, Vocab: benchVocabulary, RMSNormEps: 1e-6, LogitSoftcap: 30, EmbedScale: 53,
+		MaxPositions: 1 << 18,
+		RopeTheta:    1e4, FullRopeTheta: 1e6, FullRotary: 64,
 	}
 	region, err := pages.Alloc("bench", 500<<20)
 	if err != nil {
@@ -57,7 +58,8 @@ func newBenchModel(b *testing.B) *benchModel {
 	m := &benchModel{w: &core.Weights{Config: c, Embed: affine(c.Vocab, d, 4), Norm: norm(d)}}
 	for _, l := range c.Layers {
 		lw := core.LayerWeights{
-			Query: affine(c.Heads*l.HeadDim, d, 4), Key: affine(l.KVHeads*l.HeadDim, d, 4), Output: affine(d, c.Heads*l.HeadDim, 4),
+			Query: affine(c.Heads*l.HeadDim, d, 4), Key: affine(l.KVHeads*l.HeadDim, d, 4),
+			Output:    affine(d, c.Heads*l.HeadDim, 4),
 			QueryNorm: norm(l.HeadDim), KeyNorm: norm(l.HeadDim), Router: affine(c.Experts, d, 8), RouterScale: norm(d),
 			PerExpertScale: norm(c.Experts), Gate: affine(c.SharedWidth, d, 4), Up: affine(c.SharedWidth, d, 4),
 			Down: affine(d, c.SharedWidth, 4), InputNorm: norm(d), PostAttentionNorm: norm(d), PreSharedNorm: norm(d),
@@ -98,7 +100,8 @@ func (m *benchModel) layerBytes(layer int) int {
 }
 
 // layer runs one layer on the batch; experts are spread over the rows as a router would.
-func (m *benchModel) layer(b *testing.B, e core.Executor, c core.Cache, batch *core.Batch, layer, turn int, phases *[5]time.Duration) {
+func (m *benchModel) layer(b *testing.B, e core.Executor, c core.Cache, batch *core.Batch, layer, turn int,
+	phases *[5]time.Duration) {
 	b.Helper()
 	id := gturbo.LayerID(layer)
 	clock := time.Now()

@@ -9,9 +9,9 @@ import (
 	"github.com/fieldfare/fieldfare/gturbo/pages"
 )
 
-// Benchmarks at the shapes of the 26B. Weights are streamed from more memory than the caches hold, as in decode. Next to
-// the mean, each reports the best single product ("best-..."), which a busy machine disturbs least, and its ratio to the
-// best plain read of as many bytes of the same memory by the same threads in the same run ("of-read").
+// Benchmarks at the shapes of the 26B. Weights are streamed from more memory than the caches hold, as in decode. Next
+// to the mean, each reports the best single product ("best-..."), which a busy machine disturbs least, and its ratio to
+// the best plain read of as many bytes of the same memory by the same threads in the same run ("of-read").
 
 // benchBytes is more than any last-level cache that we expect to meet on a small machine.
 const benchBytes = 192 << 20
@@ -53,8 +53,10 @@ func streamed(b *testing.B, out, in, bits int) ([]core.Affine, *pages.Region) {
 	}
 	var all []core.Affine
 	for at := 0; at+codes+2*groups <= len(bytes); at += codes + 2*groups {
-		w := core.Affine{Codes: bytes[at:][:codes], Scales: bytes[at+codes:][:groups], Biases: bytes[at+codes+groups:][:groups],
-			Out: out, In: in, Bits: bits}
+		w := core.Affine{
+			Codes: bytes[at:][:codes], Scales: bytes[at+codes:][:groups], Biases: bytes[at+codes+groups:][:groups],
+			Out: out, In: in, Bits: bits,
+		}
 		for _, v := range [][]byte{w.Scales, w.Biases} {
 			for i := 0; i < len(v); i += 2 {
 				v[i+1] = 0x3c // small positive numbers
@@ -137,7 +139,8 @@ func packedBench(k *kernelSet, in, rows, bits int) []float32 {
 // BenchmarkPrefill is many rows against one matrix; 2 operations per weight and row.
 func BenchmarkPrefill(b *testing.B) {
 	for _, s := range []struct{ out, in, rows int }{
-		{704, 2816, 2}, {704, 2816, 4}, {704, 2816, 8}, {704, 2816, 32}, {2816, 704, 32}, {4096, 2816, 128}, {2816, 8192, 128},
+		{704, 2816, 2}, {704, 2816, 4}, {704, 2816, 8}, {704, 2816, 32}, {2816, 704, 32},
+		{4096, 2816, 128}, {2816, 8192, 128},
 	} {
 		b.Run(fmt.Sprintf("%dx%d/rows=%d", s.out, s.in, s.rows), func(b *testing.B) {
 			benchThreads(b, func(b *testing.B, k *kernelSet, p *pool) {

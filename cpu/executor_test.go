@@ -42,7 +42,8 @@ func TestModelEqualsTheReference(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			eachSet(t, func(t *testing.T, k *kernelSet) {
-				got, _ := m.run(t, s, runPlan{kernels: k.name, threads: 2, chunks: c.chunks, ring: 23 + c.chunks[0] + 28, kv: core.KVFloat32})
+				plan := runPlan{kernels: k.name, threads: 2, chunks: c.chunks, ring: 23 + c.chunks[0] + 28, kv: core.KVFloat32}
+				got, _ := m.run(t, s, plan)
 				v := m.w.Config.Vocab
 				for i, g := range got {
 					wantNear(t, sized("position ", i/v, " logit ", i%v), g, want[i/v][i%v], top, tolerated("model", k))

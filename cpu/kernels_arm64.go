@@ -47,8 +47,8 @@ var valuesTiles = []valuesTile{
 
 const maxValuesQueries = 2
 
-// neonPack orders the activations as the codes come out of their registers: part k of a register holds nibble k (byte k)
-// of its four dwords, scaled by 16^k (256^k) but for the last.
+// neonPack orders the activations as the codes come out of their registers: part k of a register holds nibble k (byte
+// k) of its four dwords, scaled by 16^k (256^k) but for the last.
 func neonPack(dst, x []float32, bits int) {
 	sums := dst[len(x):packedLen(len(x))]
 	clear(sums)

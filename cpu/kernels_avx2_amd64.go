@@ -4,16 +4,16 @@
 
 package cpu
 
-// avx2Gemv4 multiplies one packed row with outputs of 4-bit codes. blocks is the number of whole blocks of
-// 8 groups; tail is the first of the last 8 groups when some are left over, else negative. scratch holds the scales
-// of two outputs, as float32, each a whole number of blocks and one more.
+// avx2Gemv4 multiplies one packed row with outputs of 4-bit codes. blocks is the number of whole blocks of 8 groups;
+// tail is the first of the last 8 groups when some are left over, else negative. scratch holds the scales of two
+// outputs, as float32, each a whole number of blocks and one more.
 //
 //go:noescape
 func avx2Gemv4(y *float32, codes *byte, scales *byte, biases *byte, x *float32, groups int, blocks int, tail int, outputs int, scratch *float32)
 
-// avx2Gemv8 multiplies one packed row with outputs of 8-bit codes. blocks is the number of whole blocks of
-// 8 groups; tail is the first of the last 8 groups when some are left over, else negative. scratch holds the scales
-// of two outputs, as float32, each a whole number of blocks and one more.
+// avx2Gemv8 multiplies one packed row with outputs of 8-bit codes. blocks is the number of whole blocks of 8 groups;
+// tail is the first of the last 8 groups when some are left over, else negative. scratch holds the scales of two
+// outputs, as float32, each a whole number of blocks and one more.
 //
 //go:noescape
 func avx2Gemv8(y *float32, codes *byte, scales *byte, biases *byte, x *float32, groups int, blocks int, tail int, outputs int, scratch *float32)
@@ -28,38 +28,38 @@ func simdUnpack4(dst *float32, codes *byte, stride int, groups int, outputs int)
 //go:noescape
 func simdUnpack8(dst *float32, codes *byte, stride int, groups int, outputs int)
 
-// simdAffineTile1 adds groups of a panel w, [4, panelGroups*64], scaled, to the sums t, [count*1, 4, 8].
-// Strides are in bytes.
+// simdAffineTile1 adds groups of a panel w, [4, panelGroups*64], scaled, to the sums t, [count*1, 4, 8]. Strides are in
+// bytes.
 //
 //go:noescape
 func simdAffineTile1(t *float32, w *float32, scales *float32, scaleStride int, x *float32, ldx int, groups int, count int)
 
-// simdDenseTile1 adds steps of 8 weights of four outputs w, ldw bytes apart, to the sums t, [count*1, 4, 8].
-// ldx is in bytes.
+// simdDenseTile1 adds steps of 8 weights of four outputs w, ldw bytes apart, to the sums t, [count*1, 4, 8]. ldx is in
+// bytes.
 //
 //go:noescape
 func simdDenseTile1(t *float32, w *float32, ldw int, x *float32, ldx int, steps int, count int)
 
-// simdAffineTile2 adds groups of a panel w, [4, panelGroups*64], scaled, to the sums t, [count*2, 4, 8].
-// Strides are in bytes.
+// simdAffineTile2 adds groups of a panel w, [4, panelGroups*64], scaled, to the sums t, [count*2, 4, 8]. Strides are in
+// bytes.
 //
 //go:noescape
 func simdAffineTile2(t *float32, w *float32, scales *float32, scaleStride int, x *float32, ldx int, groups int, count int)
 
-// simdDenseTile2 adds steps of 8 weights of four outputs w, ldw bytes apart, to the sums t, [count*2, 4, 8].
-// ldx is in bytes.
+// simdDenseTile2 adds steps of 8 weights of four outputs w, ldw bytes apart, to the sums t, [count*2, 4, 8]. ldx is in
+// bytes.
 //
 //go:noescape
 func simdDenseTile2(t *float32, w *float32, ldw int, x *float32, ldx int, steps int, count int)
 
-// simdAffineTile3 adds groups of a panel w, [4, panelGroups*64], scaled, to the sums t, [count*3, 4, 8].
-// Strides are in bytes.
+// simdAffineTile3 adds groups of a panel w, [4, panelGroups*64], scaled, to the sums t, [count*3, 4, 8]. Strides are in
+// bytes.
 //
 //go:noescape
 func simdAffineTile3(t *float32, w *float32, scales *float32, scaleStride int, x *float32, ldx int, groups int, count int)
 
-// simdDenseTile3 adds steps of 8 weights of four outputs w, ldw bytes apart, to the sums t, [count*3, 4, 8].
-// ldx is in bytes.
+// simdDenseTile3 adds steps of 8 weights of four outputs w, ldw bytes apart, to the sums t, [count*3, 4, 8]. ldx is in
+// bytes.
 //
 //go:noescape
 func simdDenseTile3(t *float32, w *float32, ldw int, x *float32, ldx int, steps int, count int)
@@ -86,15 +86,13 @@ func avx2GemvInt16(y *float32, codes *byte, scales *byte, biases *byte, x *int16
 func avx2UnpackInt16(dst *int16, codes *byte, stride int, groups int, outputs int)
 
 // avx2TileInt16x1 adds groups, at most 8, of a panel w, [4, panelGroups*64], scaled, to the sums t, [count*1, 4, 8].
-// Strides are in bytes, ldx for x and xscales alike. 8 scales can be read whatever groups is. scratch is
-// [4, 1, 8].
+// Strides are in bytes, ldx for x and xscales alike. 8 scales can be read whatever groups is. scratch is [4, 1, 8].
 //
 //go:noescape
 func avx2TileInt16x1(t *float32, w *int16, scales *float32, scaleStride int, x *int16, xscales *float32, ldx int, groups int, count int, scratch *float32)
 
 // avx2TileInt16x2 adds groups, at most 8, of a panel w, [4, panelGroups*64], scaled, to the sums t, [count*2, 4, 8].
-// Strides are in bytes, ldx for x and xscales alike. 8 scales can be read whatever groups is. scratch is
-// [4, 2, 8].
+// Strides are in bytes, ldx for x and xscales alike. 8 scales can be read whatever groups is. scratch is [4, 2, 8].
 //
 //go:noescape
 func avx2TileInt16x2(t *float32, w *int16, scales *float32, scaleStride int, x *int16, xscales *float32, ldx int, groups int, count int, scratch *float32)
@@ -124,37 +122,44 @@ func simdScores2Half(p *float32, ldp int, q *float32, dh int, kv *byte, stride i
 //go:noescape
 func simdScores1Half(p *float32, ldp int, q *float32, dh int, kv *byte, stride int, n int)
 
-// simdValues4x3Half adds n values, weighted by p, to chunks of 24 elements of 4 outputs; ldo, ldp and stride are in bytes.
+// simdValues4x3Half adds n values, weighted by p, to chunks of 24 elements of 4 outputs; ldo, ldp and stride are in
+// bytes.
 //
 //go:noescape
 func simdValues4x3Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
 
-// simdValues4x2Half adds n values, weighted by p, to chunks of 16 elements of 4 outputs; ldo, ldp and stride are in bytes.
+// simdValues4x2Half adds n values, weighted by p, to chunks of 16 elements of 4 outputs; ldo, ldp and stride are in
+// bytes.
 //
 //go:noescape
 func simdValues4x2Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
 
-// simdValues4x1Half adds n values, weighted by p, to chunks of 8 elements of 4 outputs; ldo, ldp and stride are in bytes.
+// simdValues4x1Half adds n values, weighted by p, to chunks of 8 elements of 4 outputs; ldo, ldp and stride are in
+// bytes.
 //
 //go:noescape
 func simdValues4x1Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
 
-// simdValues2x4Half adds n values, weighted by p, to chunks of 32 elements of 2 outputs; ldo, ldp and stride are in bytes.
+// simdValues2x4Half adds n values, weighted by p, to chunks of 32 elements of 2 outputs; ldo, ldp and stride are in
+// bytes.
 //
 //go:noescape
 func simdValues2x4Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
 
-// simdValues2x1Half adds n values, weighted by p, to chunks of 8 elements of 2 outputs; ldo, ldp and stride are in bytes.
+// simdValues2x1Half adds n values, weighted by p, to chunks of 8 elements of 2 outputs; ldo, ldp and stride are in
+// bytes.
 //
 //go:noescape
 func simdValues2x1Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
 
-// simdValues1x4Half adds n values, weighted by p, to chunks of 32 elements of 1 outputs; ldo, ldp and stride are in bytes.
+// simdValues1x4Half adds n values, weighted by p, to chunks of 32 elements of 1 outputs; ldo, ldp and stride are in
+// bytes.
 //
 //go:noescape
 func simdValues1x4Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
 
-// simdValues1x1Half adds n values, weighted by p, to chunks of 8 elements of 1 outputs; ldo, ldp and stride are in bytes.
+// simdValues1x1Half adds n values, weighted by p, to chunks of 8 elements of 1 outputs; ldo, ldp and stride are in
+// bytes.
 //
 //go:noescape
 func simdValues1x1Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
@@ -174,37 +179,44 @@ func simdScores2Float(p *float32, ldp int, q *float32, dh int, kv *byte, stride 
 //go:noescape
 func simdScores1Float(p *float32, ldp int, q *float32, dh int, kv *byte, stride int, n int)
 
-// simdValues4x3Float adds n values, weighted by p, to chunks of 24 elements of 4 outputs; ldo, ldp and stride are in bytes.
+// simdValues4x3Float adds n values, weighted by p, to chunks of 24 elements of 4 outputs; ldo, ldp and stride are in
+// bytes.
 //
 //go:noescape
 func simdValues4x3Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
 
-// simdValues4x2Float adds n values, weighted by p, to chunks of 16 elements of 4 outputs; ldo, ldp and stride are in bytes.
+// simdValues4x2Float adds n values, weighted by p, to chunks of 16 elements of 4 outputs; ldo, ldp and stride are in
+// bytes.
 //
 //go:noescape
 func simdValues4x2Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
 
-// simdValues4x1Float adds n values, weighted by p, to chunks of 8 elements of 4 outputs; ldo, ldp and stride are in bytes.
+// simdValues4x1Float adds n values, weighted by p, to chunks of 8 elements of 4 outputs; ldo, ldp and stride are in
+// bytes.
 //
 //go:noescape
 func simdValues4x1Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
 
-// simdValues2x4Float adds n values, weighted by p, to chunks of 32 elements of 2 outputs; ldo, ldp and stride are in bytes.
+// simdValues2x4Float adds n values, weighted by p, to chunks of 32 elements of 2 outputs; ldo, ldp and stride are in
+// bytes.
 //
 //go:noescape
 func simdValues2x4Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
 
-// simdValues2x1Float adds n values, weighted by p, to chunks of 8 elements of 2 outputs; ldo, ldp and stride are in bytes.
+// simdValues2x1Float adds n values, weighted by p, to chunks of 8 elements of 2 outputs; ldo, ldp and stride are in
+// bytes.
 //
 //go:noescape
 func simdValues2x1Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
 
-// simdValues1x4Float adds n values, weighted by p, to chunks of 32 elements of 1 outputs; ldo, ldp and stride are in bytes.
+// simdValues1x4Float adds n values, weighted by p, to chunks of 32 elements of 1 outputs; ldo, ldp and stride are in
+// bytes.
 //
 //go:noescape
 func simdValues1x4Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
 
-// simdValues1x1Float adds n values, weighted by p, to chunks of 8 elements of 1 outputs; ldo, ldp and stride are in bytes.
+// simdValues1x1Float adds n values, weighted by p, to chunks of 8 elements of 1 outputs; ldo, ldp and stride are in
+// bytes.
 //
 //go:noescape
 func simdValues1x1Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)

@@ -66,17 +66,20 @@ func simdUnpack8(dst *float32, codes *byte, stride int, groups int, outputs int)
 // bytes.
 //
 //go:noescape
-func simdAffineTile1(t *float32, w *float32, scales *float32, scaleStride int, x *float32, ldx int, groups int, count int)
+func simdAffineTile1(t *float32, w *float32, scales *float32, scaleStride int, x *float32, ldx int,
+	groups int, count int)
 
 // simdAffineTile2 is simdAffineTile1 for tiles of 2 rows.
 //
 //go:noescape
-func simdAffineTile2(t *float32, w *float32, scales *float32, scaleStride int, x *float32, ldx int, groups int, count int)
+func simdAffineTile2(t *float32, w *float32, scales *float32, scaleStride int, x *float32, ldx int,
+	groups int, count int)
 
 // simdAffineTile3 is simdAffineTile1 for tiles of 3 rows.
 //
 //go:noescape
-func simdAffineTile3(t *float32, w *float32, scales *float32, scaleStride int, x *float32, ldx int, groups int, count int)
+func simdAffineTile3(t *float32, w *float32, scales *float32, scaleStride int, x *float32, ldx int,
+	groups int, count int)
 
 // simdDenseTile1 adds steps of 8 weights of four outputs w, ldw bytes apart, to the sums t, [count*1, 4, 4]. ldx is in
 // bytes.
@@ -119,7 +122,8 @@ func simdScores2Float(p *float32, ldp int, q *float32, dh int, kv *byte, stride 
 //go:noescape
 func simdScores1Float(p *float32, ldp int, q *float32, dh int, kv *byte, stride int, n int)
 
-// simdValues2x1Half adds n values, weighted by p, to chunks of 8 elements of 2 outputs; ldo, ldp and stride are in bytes.
+// simdValues2x1Half adds n values, weighted by p, to chunks of 8 elements of 2 outputs; ldo, ldp and stride are in
+// bytes.
 //
 //go:noescape
 func simdValues2x1Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
@@ -139,8 +143,9 @@ func simdValues2x1Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv
 //go:noescape
 func simdValues1x1Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
 
-// neonDotTile adds all groups of four outputs of 4-bit codes, stride bytes apart, times one row of digits, to the sums t,
-// [4, 4]. Scales of the outputs are scaleStride bytes apart; those of the row come on top.
+// neonDotTile adds all groups of four outputs of 4-bit codes, stride bytes apart, times one row of digits, to the sums
+// t, [4, 4]. Scales of the outputs are scaleStride bytes apart; those of the row come on top.
 //
 //go:noescape
-func neonDotTile(t *float32, codes *byte, stride int, scales *float32, scaleStride int, x *int8, xscales *float32, groups int)
+func neonDotTile(t *float32, codes *byte, stride int, scales *float32, scaleStride int, x *int8,
+	xscales *float32, groups int)

@@ -15,8 +15,8 @@ var neonDotKernels = func() *kernelSet {
 // digitLimit is the largest integer of two signed digits.
 const digitLimit = 127*256 + 127
 
-// neonDotPack rounds each group and splits it: the high digits of even elements (low nibbles) and of odd elements of the
-// first 32, the same of the last 32, then the low digits so.
+// neonDotPack rounds each group and splits it: the high digits of even elements (low nibbles) and of odd elements of
+// the first 32, the same of the last 32, then the low digits so.
 func neonDotPack(dst, x []float32, bits int) {
 	if bits != 4 {
 		neonPack(dst, x, bits)
@@ -69,7 +69,8 @@ func neonDotPanel(a affineCall, o int) {
 		x := int16RowAt(a.x[r*a.ldx:], a.w.In)
 		sums := s.sums[r*rowSums:][:rowSums]
 		if outputs == panelOutputs {
-			neonDotTile(&sums[0], &a.w.Codes[o*rowBytes], rowBytes, &s.scales[0], 4*s.stride, (*int8)(x.integers), x.scales, groups)
+			neonDotTile(&sums[0], &a.w.Codes[o*rowBytes], rowBytes, &s.scales[0], 4*s.stride, (*int8)(x.integers),
+				x.scales, groups)
 			continue
 		}
 		for m := range outputs { // one at a time, as four equal ones

@@ -169,7 +169,8 @@ func (m refModel) attend(layer int, x [][]float64, s refSequence) {
 	}
 }
 
-func (m refModel) attendHead(lc core.LayerConfig, s refSequence, p int, q []float64, k, v [][][]float64, g int) []float64 {
+func (m refModel) attendHead(lc core.LayerConfig, s refSequence, p int, q []float64, k, v [][][]float64,
+	g int) []float64 {
 	out := make([]float64, len(q))
 	var sum float64
 	for j := range k {
@@ -199,7 +200,8 @@ func (m refModel) attendHead(lc core.LayerConfig, s refSequence, p int, q []floa
 func (m refModel) feedForward(layer int, x []float64) []float64 {
 	c, l := &m.w.Config, &m.w.Layers[layer]
 	eps := c.RMSNormEps
-	h1 := refNorm(refFFN(l.Gate, l.Up, l.Down, refNorm(x, refVector(l.PreSharedNorm), eps)), refVector(l.PostSharedNorm), eps)
+	h1 := refFFN(l.Gate, l.Up, l.Down, refNorm(x, refVector(l.PreSharedNorm), eps))
+	h1 = refNorm(h1, refVector(l.PostSharedNorm), eps)
 
 	z := refNorm(x, nil, eps)
 	for i, s := range refVector(l.RouterScale) {

@@ -58,7 +58,8 @@ func (s *shapeCheck) layer(i int, l *core.LayerWeights, c *core.Config) {
 	s.want(lc.HeadDim >= 8 && lc.HeadDim <= maxHeadDim && lc.HeadDim%8 == 0,
 		"layer %d: heads of %d, want a multiple of 8 up to %d", i, lc.HeadDim, maxHeadDim)
 	s.want(lc.KVHeads > 0 && c.Heads%lc.KVHeads == 0, "layer %d: %d heads over %d KV heads", i, c.Heads, lc.KVHeads)
-	s.want(!lc.Full || c.FullRotary <= lc.HeadDim/2, "layer %d: %d rotating pairs in heads of %d", i, c.FullRotary, lc.HeadDim)
+	s.want(!lc.Full || c.FullRotary <= lc.HeadDim/2, "layer %d: %d rotating pairs in heads of %d",
+		i, c.FullRotary, lc.HeadDim)
 	s.affine(name("q_proj"), l.Query, c.Heads*lc.HeadDim, d)
 	s.affine(name("k_proj"), l.Key, lc.KVHeads*lc.HeadDim, d)
 	if !lc.ValueFromKey {

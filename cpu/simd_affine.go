@@ -136,7 +136,8 @@ func affineTiles(s panelScratch, g, n int, x []float32, ldx, rows int) {
 	}
 }
 
-// denseTiles adds products of n inputs, a multiple of 8, with four outputs' weights, ldw apart, to the sums of all rows.
+// denseTiles adds products of n inputs, a multiple of 8, with four outputs' weights, ldw apart, to the sums of all
+// rows.
 func denseTiles(sums, w []float32, ldw int, x []float32, ldx, n, rows int) {
 	threes, twos, ones := tileCounts(rows)
 	if threes > 0 {

@@ -70,8 +70,8 @@ func checkTower(c core.TowerConfig, maxPatches int) error {
 	s.want(c.PatchDim > 0 && c.PatchDim%8 == 0 && c.Width > 0 && c.Width%8 == 0,
 		"patches of %d, FFN width %d: want multiples of 8", c.PatchDim, c.Width)
 	s.want(c.Hidden%groupSize == 0, "width %d, want a multiple of %d for the projector", c.Hidden, groupSize)
-	s.want(c.Pool > 0 && c.PositionRows > 0 && maxPatches > 0, "pooling %d, %d position rows, %d patches: want all positive",
-		c.Pool, c.PositionRows, maxPatches)
+	s.want(c.Pool > 0 && c.PositionRows > 0 && maxPatches > 0,
+		"pooling %d, %d position rows, %d patches: want all positive", c.Pool, c.PositionRows, maxPatches)
 	return joinProblems("cpu: tower", s.problems)
 }
 

@@ -49,10 +49,13 @@ func part(v reg.VecVirtual, k, bits int, m []reg.VecVirtual) reg.VecVirtual {
 // sums, then group after group total += scale * (lanes of codes times activations), then the lanes' sum.
 func gemv(bits int) {
 	kernel(fmt.Sprintf("avx2Gemv%d", bits),
-		"func(y *float32, codes, scales, biases *byte, x *float32, groups, blocks, tail, outputs int, scratch *float32)",
-		fmt.Sprintf("avx2Gemv%d multiplies one packed row with outputs of %d-bit codes. blocks is the number of whole blocks of", bits, bits),
-		"8 groups; tail is the first of the last 8 groups when some are left over, else negative. scratch holds the scales",
-		"of two outputs, as float32, each a whole number of blocks and one more.")
+		"func(y *float32, codes, scales, biases *byte, x *float32, groups, blocks, tail, outputs int, "+
+			"scratch *float32)",
+		fmt.Sprintf("avx2Gemv%d multiplies one packed row with outputs of %d-bit codes. blocks is the "+
+			"number of whole blocks of", bits, bits)+" "+
+			"8 groups; tail is the first of the last 8 groups when some are left over, else negative. "+
+			"scratch holds the scales "+
+			"of two outputs, as float32, each a whole number of blocks and one more.")
 	y, codes, scales, biases, x := ptr("y"), ptr("codes"), ptr("scales"), ptr("biases"), ptr("x")
 	groups := ptr("groups")
 	m := masks(bits)
@@ -200,8 +203,10 @@ func groupDots(codes []reg.Register, x reg.Register, bits int, m []reg.VecVirtua
 
 // unpack: groups of a few outputs as float32, in the order and scale that the packed activations match.
 func unpack(bits int) {
-	kernel(fmt.Sprintf("simdUnpack%d", bits), "func(dst *float32, codes *byte, stride, groups, outputs int)",
-		fmt.Sprintf("simdUnpack%d widens groups of %d-bit codes of outputs, stride bytes apart, to dst, [outputs, panelGroups*64].", bits, bits))
+	kernel(fmt.Sprintf("simdUnpack%d", bits),
+		"func(dst *float32, codes *byte, stride, groups, outputs int)",
+		fmt.Sprintf("simdUnpack%d widens groups of %d-bit codes of outputs, stride bytes apart, to dst, "+
+			"[outputs, panelGroups*64].", bits, bits))
 	dst, codes, stride := ptr("dst"), ptr("codes"), ptr("stride")
 	m := masks(bits)
 	times("output", ptr("outputs"), func() {
@@ -283,9 +288,11 @@ func accumulators(n int) [][4]reg.VecVirtual {
 
 // affineTile: a panel of four outputs against tiles of n rows, in avx2Gemv's order of operations per element.
 func affineTile(n int) {
-	kernel(fmt.Sprintf("simdAffineTile%d", n), "func(t, w, scales *float32, scaleStride int, x *float32, ldx, groups, count int)",
-		fmt.Sprintf("simdAffineTile%d adds groups of a panel w, [4, panelGroups*64], scaled, to the sums t, [count*%d, 4, 8].", n, n),
-		"Strides are in bytes.")
+	kernel(fmt.Sprintf("simdAffineTile%d", n),
+		"func(t, w, scales *float32, scaleStride int, x *float32, ldx, groups, count int)",
+		fmt.Sprintf("simdAffineTile%d adds groups of a panel w, [4, panelGroups*64], scaled, to the sums "+
+			"t, [count*%d, 4, 8].", n, n)+" "+
+			"Strides are in bytes.")
 	t, w, scales, scaleStride, x, ldx := ptr("t"), ptr("w"), ptr("scales"), ptr("scaleStride"), ptr("x"), ptr("ldx")
 	count := ptr("count")
 	tileRows(n, t, x, ldx, count, func(rows []reg.Register) {
@@ -328,7 +335,8 @@ func affineTile(n int) {
 
 // finish: the lanes' sums of four outputs for count rows.
 func finish() {
-	kernel("simdFinish", "func(y *float32, ldy int, t *float32, count int)",
+	kernel("simdFinish",
+		"func(y *float32, ldy int, t *float32, count int)",
 		"simdFinish writes the four outputs of each row of sums t, [count, 4, 8]; ldy is in bytes.")
 	y, ldy, t, count := ptr("y"), ptr("ldy"), ptr("t"), ptr("count")
 	times("row", count, func() {

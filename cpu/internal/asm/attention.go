@@ -36,8 +36,10 @@ func storedBytes(half bool) int {
 
 // scores: nq queries against keys, some at a time and the rest one by one; per element eight lanes along the head.
 func scores(nq, keys int, half bool) {
-	kernel(fmt.Sprintf("simdScores%d%s", nq, suffix(half)), "func(p *float32, ldp int, q *float32, dh int, kv *byte, stride, n int)",
-		fmt.Sprintf("simdScores%d%s writes the scores of %d queries, [%d, dh], with n keys to p; ldp and stride are in bytes.",
+	kernel(fmt.Sprintf("simdScores%d%s", nq, suffix(half)),
+		"func(p *float32, ldp int, q *float32, dh int, kv *byte, stride, n int)",
+		fmt.Sprintf("simdScores%d%s writes the scores of %d queries, [%d, dh], with n keys to p; ldp and "+
+			"stride are in bytes.",
 			nq, suffix(half), nq, nq))
 	count, left := ptr("n"), GP64()
 	if keys == 4 {
@@ -121,11 +123,14 @@ func scoresTile(label string, nq, keys int, half bool, p, q, kv, stride, dh reg.
 	advance(p, 4*keys)
 }
 
-// values: o += p*v for nq outputs, chunks of d registers each along the head, up to 32 keys at a time, so that most of their
-// rows are still in the caches when the next chunk comes (rows a power of two apart share few sets). Measured: 8, 16, 32.
+// values: o += p*v for nq outputs, chunks of d registers each along the head, up to 32 keys at a time, so that most of
+// their rows are still in the caches when the next chunk comes (rows a power of two apart share few sets). Measured: 8,
+// 16, 32.
 func values(nq, d int, half bool) {
-	kernel(fmt.Sprintf("simdValues%dx%d%s", nq, d, suffix(half)), "func(o *float32, ldo, chunks int, p *float32, ldp int, kv *byte, stride, n int)",
-		fmt.Sprintf("simdValues%dx%d%s adds n values, weighted by p, to chunks of %d elements of %d outputs; ldo, ldp and stride are in bytes.",
+	kernel(fmt.Sprintf("simdValues%dx%d%s", nq, d, suffix(half)),
+		"func(o *float32, ldo, chunks int, p *float32, ldp int, kv *byte, stride, n int)",
+		fmt.Sprintf("simdValues%dx%d%s adds n values, weighted by p, to chunks of %d elements of %d "+
+			"outputs; ldo, ldp and stride are in bytes.",
 			nq, d, suffix(half), 8*d, nq))
 	p, kv, stride := ptr("p"), ptr("kv"), ptr("stride")
 	ldp, ldo, left := ptr("ldp"), ptr("ldo"), ptr("n")

@@ -10,9 +10,11 @@ import (
 
 // denseTile: four outputs of plain weights against tiles of n rows. The sums go on where they stopped.
 func denseTile(n int) {
-	kernel(fmt.Sprintf("simdDenseTile%d", n), "func(t, w *float32, ldw int, x *float32, ldx, steps, count int)",
-		fmt.Sprintf("simdDenseTile%d adds steps of 8 weights of four outputs w, ldw bytes apart, to the sums t, [count*%d, 4, 8].", n, n),
-		"ldx is in bytes.")
+	kernel(fmt.Sprintf("simdDenseTile%d", n),
+		"func(t, w *float32, ldw int, x *float32, ldx, steps, count int)",
+		fmt.Sprintf("simdDenseTile%d adds steps of 8 weights of four outputs w, ldw bytes apart, to the "+
+			"sums t, [count*%d, 4, 8].", n, n)+" "+
+			"ldx is in bytes.")
 	t, w, ldw, x, ldx, count := ptr("t"), ptr("w"), ptr("ldw"), ptr("x"), ptr("ldx"), ptr("count")
 	tileRows(n, t, x, ldx, count, func(rows []reg.Register) {
 		weights, last, steps := GP64(), GP64(), GP64()
@@ -49,7 +51,8 @@ func denseTile(n int) {
 
 // widen: bfloat16 to float32.
 func widen() {
-	kernel("simdWiden", "func(dst *float32, src *byte, blocks int)",
+	kernel("simdWiden",
+		"func(dst *float32, src *byte, blocks int)",
 		"simdWiden widens blocks of 8 bfloat16.")
 	dst, src, blocks := ptr("dst"), ptr("src"), ptr("blocks")
 	times("block", blocks, func() {
@@ -63,8 +66,10 @@ func widen() {
 
 // pack4: activations in the order of 4-bit codes, and their sums.
 func pack4() {
-	kernel("avx2Pack4", "func(dst, sums, x *float32, groups int)",
-		"avx2Pack4 writes each group of x, taken as an 8 by 8 matrix, transposed, row k times 16^-k (the last row as it is).")
+	kernel("avx2Pack4",
+		"func(dst, sums, x *float32, groups int)",
+		"avx2Pack4 writes each group of x, taken as an 8 by 8 matrix, transposed, row k times 16^-k (the "+
+			"last row as it is).")
 	scale := broadcasts("powers", 1.0/16, 1.0/256, 1.0/4096, 1.0/65536, 1.0/1048576, 1.0/16777216)
 	dst, sums, x, groups := ptr("dst"), ptr("sums"), ptr("x"), ptr("groups")
 	times("group", groups, func() {

@@ -61,8 +61,10 @@ func returnFloat(x reg.VecVirtual) {
 }
 
 func expSum() {
-	kernel("simdExpSum", "func(p *float32, blocks int, shift float32) float32",
-		"simdExpSum replaces blocks of 8 elements by exp(p-shift) and returns their sum. What is below e^-87 becomes 0.")
+	kernel("simdExpSum",
+		"func(p *float32, blocks int, shift float32) float32",
+		"simdExpSum replaces blocks of 8 elements by exp(p-shift) and returns their sum. What is below "+
+			"e^-87 becomes 0.")
 	p, blocks := ptr("p"), ptr("blocks")
 	e := newExp()
 	shift, sum := broadcast("shift"), zero()
@@ -82,7 +84,8 @@ func expSum() {
 
 // geglu: gelu(t) = t / (1 + exp(-2u)), u = sqrt(2/pi)*(t + 0.044715*t^3), the tanh form rewritten.
 func geglu() {
-	kernel("simdGEGLU", "func(gate, up *float32, blocks int)",
+	kernel("simdGEGLU",
+		"func(gate, up *float32, blocks int)",
 		"simdGEGLU replaces blocks of 8 gates by gelu(gate)*up.")
 	gate, up, blocks := ptr("gate"), ptr("up"), ptr("blocks")
 	e := newExp()
@@ -110,7 +113,8 @@ func geglu() {
 
 // softcap: limit*tanh(|x|/limit) = limit*(1-e)/(1+e), e = exp(-2|x|/limit), with the sign of x.
 func softcap() {
-	kernel("simdSoftcap", "func(x *float32, blocks int, limit, factor float32)",
+	kernel("simdSoftcap",
+		"func(x *float32, blocks int, limit, factor float32)",
 		"simdSoftcap replaces blocks of 8 elements by limit*tanh(x/limit); factor is -2/limit.")
 	x, blocks := ptr("x"), ptr("blocks")
 	e := newExp()
@@ -138,7 +142,8 @@ func softcap() {
 }
 
 func sumSquares() {
-	kernel("simdSumSquares", "func(x *float32, blocks int) float32",
+	kernel("simdSumSquares",
+		"func(x *float32, blocks int) float32",
 		"simdSumSquares returns the sum of the squares of blocks of 8 elements.")
 	x, blocks := ptr("x"), ptr("blocks")
 	sum := zero()
@@ -158,7 +163,8 @@ func scaleNorm(weighted bool) {
 		name, doc = "simdScaleNorm", "simdScaleNorm writes x*scale*w, blocks of 8; w is bfloat16."
 		signature = "func(dst, x *float32, scale float32, w *byte, blocks int)"
 	}
-	kernel(name, signature,
+	kernel(name,
+		signature,
 		doc)
 	dst, x, blocks := ptr("dst"), ptr("x"), ptr("blocks")
 	scale := broadcast("scale")
@@ -182,7 +188,8 @@ func scaleNorm(weighted bool) {
 }
 
 func combine() {
-	kernel("simdCombine", "func(dst *float32, a, b float32, x *float32, blocks int)",
+	kernel("simdCombine",
+		"func(dst *float32, a, b float32, x *float32, blocks int)",
 		"simdCombine writes a*dst + b*x to dst, blocks of 8.")
 	dst, x, blocks := ptr("dst"), ptr("x"), ptr("blocks")
 	a, b := broadcast("a"), broadcast("b")
@@ -199,7 +206,8 @@ func combine() {
 }
 
 func half() {
-	kernel("simdHalf", "func(dst *byte, x *float32, blocks int)",
+	kernel("simdHalf",
+		"func(dst *byte, x *float32, blocks int)",
 		"simdHalf rounds blocks of 8 elements to FP16, ties to even.")
 	dst, x, blocks := ptr("dst"), ptr("x"), ptr("blocks")
 	times("block", blocks, func() {
@@ -214,7 +222,8 @@ func half() {
 }
 
 func maximum() {
-	kernel("simdMax", "func(x *float32, blocks int) float32",
+	kernel("simdMax",
+		"func(x *float32, blocks int) float32",
 		"simdMax returns the largest of blocks of 8 elements, at least one block.")
 	x, blocks := ptr("x"), ptr("blocks")
 	m := YMM()

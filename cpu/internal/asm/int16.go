@@ -9,14 +9,17 @@ import (
 )
 
 // Activations of 16 bits: a group of 64 is a scale and integers within +-32767. Word w of a group's codes holds the
-// nibbles of elements 4w to 4w+3; nibble p of all 16 words meets part p of the activations, which holds elements 4w+p in
-// order of w. Products of codes and activations are summed in 32-bit integers, exactly; lane j sums elements 8j to 8j+7.
+// nibbles of elements 4w to 4w+3; nibble p of all 16 words meets part p of the activations, which holds elements 4w+p
+// in order of w. Products of codes and activations are summed in 32-bit integers, exactly; lane j sums elements 8j to
+// 8j+7.
 
 // packInt16: groups of activations as integers in parts, their scale, and scale times the sum of the integers.
 func packInt16() {
-	kernel("avx2PackInt16", "func(dst *int16, scales, sums, x *float32, groups int)",
-		"avx2PackInt16 rounds each group of x to integers within 32767 and writes them in four parts of 16; scales receives",
-		"the value of one step, sums the sum of the rounded group.")
+	kernel("avx2PackInt16",
+		"func(dst *int16, scales, sums, x *float32, groups int)",
+		"avx2PackInt16 rounds each group of x to integers within 32767 and writes them in four parts of "+
+			"16; scales receives "+
+			"the value of one step, sums the sum of the rounded group.")
 	magnitude := table("magnitude", 4, repeat(U32(0x7fffffff), 8)...)
 	limits := broadcasts("int16_limits", 32767, 1e-30)
 	// Four consecutive words of each half become one word of each part.
@@ -138,7 +141,8 @@ func nibbles(v reg.VecVirtual, p int, mask reg.VecVirtual) reg.VecVirtual {
 // gemvInt16 is gemv on integers: total += scale * float(lanes of codes times activations).
 func gemvInt16() {
 	kernel("avx2GemvInt16",
-		"func(y *float32, codes, scales, biases *byte, x *int16, xscales, sums *float32, groups, blocks, tail, outputs int, scratch *float32)",
+		"func(y *float32, codes, scales, biases *byte, x *int16, xscales, sums *float32, groups, blocks, "+
+			"tail, outputs int, scratch *float32)",
 		"avx2GemvInt16 multiplies one packed row with outputs of 4-bit codes; arguments as in avx2Gemv4.")
 	y, codes, scales, biases := ptr("y"), ptr("codes"), ptr("scales"), ptr("biases")
 	groups := ptr("groups")
@@ -204,8 +208,10 @@ func prepareScalesInt16(total reg.VecVirtual, scales, biases, groups reg.Registe
 
 // unpackInt16: groups of a few outputs as words in parts.
 func unpackInt16() {
-	kernel("avx2UnpackInt16", "func(dst *int16, codes *byte, stride, groups, outputs int)",
-		"avx2UnpackInt16 widens groups of 4-bit codes of outputs, stride bytes apart, to dst, [outputs, panelGroups*64].")
+	kernel("avx2UnpackInt16",
+		"func(dst *int16, codes *byte, stride, groups, outputs int)",
+		"avx2UnpackInt16 widens groups of 4-bit codes of outputs, stride bytes apart, to dst, [outputs, "+
+			"panelGroups*64].")
 	dst, codes, stride := ptr("dst"), ptr("codes"), ptr("stride")
 	mask := wordMask()
 	times("output", ptr("outputs"), func() {
@@ -231,9 +237,13 @@ func unpackInt16() {
 // tileInt16: a panel of four outputs against tiles of n rows, in avx2GemvInt16's order of operations per element.
 func tileInt16(n int) {
 	kernel(fmt.Sprintf("avx2TileInt16x%d", n),
-		"func(t *float32, w *int16, scales *float32, scaleStride int, x *int16, xscales *float32, ldx, groups, count int, scratch *float32)",
-		fmt.Sprintf("avx2TileInt16x%d adds groups, at most 8, of a panel w, [4, panelGroups*64], scaled, to the sums t, [count*%d, 4, 8].", n, n),
-		"Strides are in bytes, ldx for x and xscales alike. 8 scales can be read whatever groups is. scratch is", fmt.Sprintf("[4, %d, 8].", n))
+		"func(t *float32, w *int16, scales *float32, scaleStride int, x *int16, xscales *float32, ldx, "+
+			"groups, count int, scratch *float32)",
+		fmt.Sprintf("avx2TileInt16x%d adds groups, at most 8, of a panel w, [4, panelGroups*64], scaled, "+
+			"to the sums t, [count*%d, 4, 8].", n, n)+" "+
+			"Strides are in bytes, ldx for x and xscales alike. 8 scales can be read whatever groups is. "+
+			"scratch is"+" "+
+			fmt.Sprintf("[4, %d, 8].", n))
 	t, x, xs, ldx := ptr("t"), ptr("x"), ptr("xscales"), ptr("ldx")
 	scratch := ptr("scratch")
 	times("tile", ptr("count"), func() {

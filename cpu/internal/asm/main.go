@@ -6,6 +6,8 @@
 package main
 
 import (
+	"strings"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -53,10 +55,25 @@ func main() {
 const lane = 32
 
 // kernel begins an assembly function. Its arguments stay where they are: none escapes.
-func kernel(name, signature string, doc ...string) {
+func kernel(name, signature, doc string) {
 	TEXT(name, NOSPLIT, signature)
 	Pragma("noescape")
-	Doc(doc...)
+	Doc(wrap(doc, 117)...)
+}
+
+// wrap breaks text into lines of at most width.
+func wrap(text string, width int) (lines []string) {
+	line := ""
+	for _, word := range strings.Fields(text) {
+		if line != "" && len(line)+1+len(word) > width {
+			lines, line = append(lines, line), ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	return append(lines, line)
 }
 
 var tables = map[string]Mem{}
