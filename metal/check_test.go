@@ -1,11 +1,8 @@
 package metal
 
 import (
-	"errors"
-	"strings"
 	"testing"
 
-	"github.com/fieldfare/fieldfare/metal/driver"
 	"github.com/fieldfare/fieldfare/metal/standin"
 	"github.com/fieldfare/fieldfare/shaders"
 )
@@ -40,7 +37,3 @@ func TestKernelsEqualPlainLoopsAtFullSize(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-var _ = errors.Is
-var _ = strings.Contains
-var _ driver.Size

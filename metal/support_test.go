@@ -1,6 +1,7 @@
 package metal
 
 import (
+	"flag"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -9,7 +10,11 @@ import (
 	"github.com/fieldfare/fieldfare/core"
 	"github.com/fieldfare/fieldfare/gturbo/bf16"
 	"github.com/fieldfare/fieldfare/gturbo/pages"
+	"github.com/fieldfare/fieldfare/metal/cuda"
+	"github.com/fieldfare/fieldfare/metal/driver"
+	"github.com/fieldfare/fieldfare/metal/msl"
 	"github.com/fieldfare/fieldfare/metal/standin"
+	"github.com/fieldfare/fieldfare/shaders"
 )
 
 func seeded(name string) *rand.Rand {
@@ -34,14 +39,55 @@ func closed(t testing.TB, c interface{ Close() error }) {
 	}
 }
 
-// open makes a backend on the stand-in framework.
+var (
+	onDevice = flag.String("device", "standin", "standin, or cuda: an NVIDIA GPU (docs/metal.md)")
+	carried  = flag.String("translations", "", "folder of translated kernels, for -device cuda on a machine without clang")
+)
+
+// open makes a backend on the device that -device names; o is for the stand-in.
 func open(t testing.TB, o standin.Options) *Backend {
 	t.Helper()
-	d := standin.ForTest(t, o)
-	b, err := New(d, Options{})
+	if *onDevice == "cuda" {
+		d, err := cuda.Open(cuda.Options{Cache: *carried, LineInfo: true})
+		must(t, err)
+		t.Cleanup(func() { closed(t, d) })
+		return backendOn(t, d, Options{Foreign: true})
+	}
+	return backendOn(t, standin.ForTest(t, o), Options{})
+}
+
+// openStandin is for tests of what only the stand-in shows.
+func openStandin(t testing.TB, o standin.Options) *Backend {
+	t.Helper()
+	if *onDevice != "standin" {
+		t.Skip("-device " + *onDevice + ": this is about the stand-in framework")
+	}
+	return open(t, o)
+}
+
+func backendOn(t testing.TB, d driver.Device, o Options) *Backend {
+	t.Helper()
+	b, err := New(d, o)
 	must(t, err)
 	t.Cleanup(func() { closed(t, b) })
 	return b
+}
+
+// Writes the translations that -device cuda needs where there is no clang.
+func TestTranslationsToCarry(t *testing.T) {
+	if *carried == "" || *onDevice != "standin" {
+		t.Skip("runs with -translations DIR alone")
+	}
+	tools, err := msl.NewToolchain(msl.ToolchainOptions{Cache: *carried})
+	must(t, err)
+	texts := []string{referenceSource(t)}
+	for _, l := range shaders.Libraries {
+		texts = append(texts, l.Source())
+	}
+	for _, text := range texts {
+		_, err := tools.Translate(msl.Source{Text: text})
+		must(t, err)
+	}
 }
 
 // A region hands out mapped memory for tensors, one after the other.

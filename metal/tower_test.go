@@ -107,7 +107,7 @@ func TestTowerRefusesGridsItCannotHold(t *testing.T) {
 }
 
 func TestM1RunsTextOnly(t *testing.T) {
-	b := open(t, standin.Options{AppleFamily: 7})
+	b := openStandin(t, standin.Options{AppleFamily: 7})
 	if _, err := b.NewTower(smallTower(), 108); !errors.Is(err, ErrImages) {
 		t.Errorf("got %v, want ErrImages", err)
 	}

@@ -36,9 +36,9 @@ static inline uint code_word(device const uchar *weights, uint base, uint i, boo
     return uint(part[0]) | uint(part[1]) << 8 | uint(part[2]) << 16 | uint(part[3]) << 24;
 }
 
-// bf16_at is the bf16 value at an even byte offset.
-static inline float bf16_at(device const uchar *weights, uint base, uint i) {
-    return bf16(((device const ushort *)(weights + base))[i]);
+// half_at is the 16-bit value at an even byte offset.
+static inline uint half_at(device const uchar *weights, uint base, uint i) {
+    return ((device const ushort *)(weights + base))[i];
 }
 
 // The places of four outputs' rows, in bytes.
@@ -55,44 +55,61 @@ static inline Quad quad_at(uint4 codes, uint4 scales, uint4 biases, uint4 rows, 
     return q;
 }
 
-// affine_sums makes one lane's shares of four outputs, [R]; row holds the rows' offsets in x.
+// affine_sums makes one lane's shares of four outputs, [R]; row holds the rows' offsets in x. With one row, memory sets
+// the pace: the words of AHEAD rounds are asked for at once. Rounds past the end add 0 * 0.
 template <uint BITS, uint R>
 static inline void affine_sums(device const uchar *weights, Quad at, device const float *x, thread const uint *row,
                                uint inputs, uint lane, thread float4 *sum) {
     constexpr uint per_word = 32 / BITS;
     constexpr uint per_group = 64 / per_word;
+    constexpr uint ahead = R == 1 ? 4 : 1;
     const bool aligned = ((at.codes.x | at.codes.y | at.codes.z | at.codes.w) & 3) == 0;
+    const uint count = inputs / per_word;
     for (uint r = 0; r < R; ++r) {
         sum[r] = float4(0.0f);
     }
-    for (uint i = lane; i < inputs / per_word; i += LANES) {
-        const uint g = i / per_group;
-        const uint4 words = uint4(code_word<BITS>(weights, at.codes.x, i, aligned), code_word<BITS>(weights, at.codes.y, i, aligned),
-                                  code_word<BITS>(weights, at.codes.z, i, aligned), code_word<BITS>(weights, at.codes.w, i, aligned));
-        const float4 scale = float4(bf16_at(weights, at.scales.x, g), bf16_at(weights, at.scales.y, g),
-                                    bf16_at(weights, at.scales.z, g), bf16_at(weights, at.scales.w, g));
-        const float4 bias = float4(bf16_at(weights, at.biases.x, g), bf16_at(weights, at.biases.y, g),
-                                   bf16_at(weights, at.biases.z, g), bf16_at(weights, at.biases.w, g));
-        float4 q[per_word];
+    for (uint first = lane; first < count; first += ahead * LANES) {
+        uint4 words[ahead], scales[ahead], biases[ahead];
         #pragma unroll
-        for (uint j = 0; j < per_word; ++j) {
-            q[j] = codes(words, BITS * j, (1u << BITS) - 1);
+        for (uint a = 0; a < ahead; ++a) {
+            const uint i = first + a * LANES, g = i / per_group;
+            words[a] = scales[a] = biases[a] = uint4(0);
+            if (i < count) {
+                words[a] = uint4(code_word<BITS>(weights, at.codes.x, i, aligned), code_word<BITS>(weights, at.codes.y, i, aligned),
+                                 code_word<BITS>(weights, at.codes.z, i, aligned), code_word<BITS>(weights, at.codes.w, i, aligned));
+                scales[a] = uint4(half_at(weights, at.scales.x, g), half_at(weights, at.scales.y, g),
+                                  half_at(weights, at.scales.z, g), half_at(weights, at.scales.w, g));
+                biases[a] = uint4(half_at(weights, at.biases.x, g), half_at(weights, at.biases.y, g),
+                                  half_at(weights, at.biases.z, g), half_at(weights, at.biases.w, g));
+            }
         }
         #pragma unroll
-        for (uint r = 0; r < R; ++r) {
-            device const float4 *in = (device const float4 *)(x + row[r] + i * per_word);
-            float4 dot = float4(0.0f), total = float4(0.0f);
+        for (uint a = 0; a < ahead; ++a) {
+            const uint i = first + a * LANES;
+            const float4 scale = as_type<float4>(scales[a] << 16), bias = as_type<float4>(biases[a] << 16);
+            float4 q[per_word];
             #pragma unroll
-            for (uint j = 0; j < per_word; j += 4) {
-                const float4 v = in[j / 4];
-                dot = fma(q[j], float4(v.x), dot);
-                dot = fma(q[j + 1], float4(v.y), dot);
-                dot = fma(q[j + 2], float4(v.z), dot);
-                dot = fma(q[j + 3], float4(v.w), dot);
-                total += v;
+            for (uint j = 0; j < per_word; ++j) {
+                q[j] = codes(words[a], BITS * j, (1u << BITS) - 1);
             }
-            const float t = (total.x + total.y) + (total.z + total.w);
-            sum[r] = fma(scale, dot, fma(bias, float4(t), sum[r]));
+            #pragma unroll
+            for (uint r = 0; r < R; ++r) {
+                float4 dot = float4(0.0f), total = float4(0.0f);
+                #pragma unroll
+                for (uint j = 0; j < per_word; j += 4) {
+                    float4 v = float4(0.0f);
+                    if (i < count) {
+                        v = *(device const float4 *)(x + row[r] + i * per_word + j);
+                    }
+                    dot = fma(q[j], float4(v.x), dot);
+                    dot = fma(q[j + 1], float4(v.y), dot);
+                    dot = fma(q[j + 2], float4(v.z), dot);
+                    dot = fma(q[j + 3], float4(v.w), dot);
+                    total += v;
+                }
+                const float t = (total.x + total.y) + (total.z + total.w);
+                sum[r] = fma(scale, dot, fma(bias, float4(t), sum[r]));
+            }
         }
     }
 }

@@ -78,7 +78,7 @@ var families = []struct {
 	{Tower, "pixels", nil, 0, []string{"patches", "x*"}, nil},
 	{Tower, "positions", nil, 0, []string{"table", "x*", "p"}, nil},
 	{Tower, "tower_heads", nil, 32 * HeadSimds, []string{"query_norm", "key_norm", "turn", "q*", "k*", "v*", "p"}, nil},
-	{Tower, "tower_attend", []string{"d32", "d72"}, RowThreads, []string{"q*", "k", "v", "p"}, nil},
+	{Tower, "tower_attend", []string{"d32", "d72"}, 128, []string{"q*", "k", "v", "p"}, nil},
 	{Tower, "dense", nil, RowThreads, []string{"weights", "x", "y*", "p"}, nil},
 	{Tower, "dense_simd", nil, RowThreads, []string{"weights", "x", "y*", "p"}, nil},
 	{Tower, "geglu", nil, 0, []string{"gate*", "up"}, nil},
