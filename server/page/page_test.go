@@ -42,7 +42,8 @@ func TestEveryFileComesWithPolicyTypeAndTag(t *testing.T) {
 		if got := resp.Header.Get("Content-Security-Policy"); got != page.Policy {
 			t.Errorf("%s: policy %q", name, got)
 		}
-		if again, _ := get(t, "GET", "/"+name, "If-None-Match", resp.Header.Get("ETag")); again.StatusCode != http.StatusNotModified {
+		again, _ := get(t, "GET", "/"+name, "If-None-Match", resp.Header.Get("ETag"))
+		if again.StatusCode != http.StatusNotModified {
 			t.Errorf("%s: asked again with its tag: status %d", name, again.StatusCode)
 		}
 		return nil
@@ -54,7 +55,8 @@ func TestEveryFileComesWithPolicyTypeAndTag(t *testing.T) {
 
 func TestOtherRequestsAreLeftAlone(t *testing.T) {
 	for _, c := range []struct{ method, target string }{
-		{"GET", "/v1/models"}, {"GET", "/web/index.html"}, {"GET", "/style"}, {"GET", "/style/"}, {"GET", "/../page.go"}, {"POST", "/"},
+		{"GET", "/v1/models"}, {"GET", "/web/index.html"}, {"GET", "/style"}, {"GET", "/style/"},
+		{"GET", "/../page.go"}, {"POST", "/"},
 	} {
 		if _, found := get(t, c.method, c.target); found {
 			t.Errorf("%s %s was answered", c.method, c.target)
@@ -67,7 +69,8 @@ func TestOtherRequestsAreLeftAlone(t *testing.T) {
 
 // The policy forbids it anyway; this names the line.
 func TestNothingComesFromElsewhereOrStandsInline(t *testing.T) {
-	forbidden := regexp.MustCompile(`innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|\son[a-z]+=|\sstyle="|<style|@import|url\(|(?:src|href)="(?:https?:)?//`)
+	forbidden := regexp.MustCompile(`innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|` +
+		`\son[a-z]+=|\sstyle="|<style|@import|url\(|(?:src|href)="(?:https?:)?//`)
 	imports := regexp.MustCompile(`from "(\./|\.\./)([^"]+)"|(?:src|href)="([^"#]+)"`)
 	err := fs.WalkDir(os.DirFS("web"), ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {

@@ -23,14 +23,26 @@ export class AnswerTurn {
     this.facts = el("details", { class: "facts" }, el("summary"), el("dl"));
     this.variants = new Variants(node, app, "answer");
     this.copy = copyButton("Copy the answer", () => node.text);
-    this.actions = el("div", { class: "actions" },
+    this.actions = el(
+      "div",
+      { class: "actions" },
       this.variants.element,
       this.copy,
       button("Answer again", icon("retry"), () => app.retry(node)),
-      this.facts);
-    this.element = el("article", { class: "turn answer", tabindex: "-1", aria: { label: "Answer" } },
+      this.facts,
+    );
+    this.element = el(
+      "article",
+      { class: "turn answer", tabindex: "-1", aria: { label: "Answer" } },
       el("h2", { class: "unseen", text: "Answer" }),
-      this.thought.element, this.phase.element, this.body, this.calls.element, this.failure, this.notes, this.actions);
+      this.thought.element,
+      this.phase.element,
+      this.body,
+      this.calls.element,
+      this.failure,
+      this.notes,
+      this.actions,
+    );
   }
 
   update(open) {
@@ -63,18 +75,32 @@ export class AnswerTurn {
     show(this.facts, !running && Boolean(node.facts));
     if (!node.facts) return;
     say(this.facts.firstChild, summary(node));
-    this.facts.lastChild.replaceChildren(...facts(node).flatMap(([name, value]) => [el("dt", { text: name }), el("dd", { text: value })]));
+    this.facts.lastChild.replaceChildren(
+      ...facts(node).flatMap(([name, value]) => [el("dt", { text: name }), el("dd", { text: value })]),
+    );
   }
 
   failed() {
     const { error } = this.node;
     const hint = advice(error);
-    const act = error.code === "invalid_api_key"
-      ? el("button", { type: "button", class: "plain", text: "Enter the key", on: { click: () => this.app.askKey() } })
-      : el("button", { type: "button", class: "plain", text: "Try again", on: { click: () => this.app.retry(this.node) } });
+    const act =
+      error.code === "invalid_api_key"
+        ? el("button", {
+            type: "button",
+            class: "plain",
+            text: "Enter the key",
+            on: { click: () => this.app.askKey() },
+          })
+        : el("button", {
+            type: "button",
+            class: "plain",
+            text: "Try again",
+            on: { click: () => this.app.retry(this.node) },
+          });
     return [
       el("p", {}, icon("warn"), el("span", { text: error.message })),
-      hint && el("p", { class: "hint", text: hint }), el("p", {}, act),
+      hint && el("p", { class: "hint", text: hint }),
+      el("p", {}, act),
     ].filter(Boolean);
   }
 }
@@ -101,7 +127,9 @@ function phaseText(p) {
   const left = p.remaining_seconds > 1 ? `, about ${seconds(p.remaining_seconds)} left` : "";
   switch (p.phase) {
     case "queue":
-      return p.queue_position > 1 ? `Waiting: ${count(p.queue_position)} answers come first` : "Waiting: another answer comes first";
+      return p.queue_position > 1
+        ? `Waiting: ${count(p.queue_position)} answers come first`
+        : "Waiting: another answer comes first";
     case "encode":
       return `Looking at the pictures, ${percent(p.percent / 100)}${left}`;
   }
@@ -122,7 +150,10 @@ class Thought {
     if (!node.reasoning) return;
     const thinking = running && !node.text && node.calls.length === 0;
     if (!this.touched) this.element.open = thinking;
-    say(this.summary, thinking ? "Thinking" : node.thoughtSeconds ? `Thought for ${seconds(node.thoughtSeconds)}` : "Thought");
+    say(
+      this.summary,
+      thinking ? "Thinking" : node.thoughtSeconds ? `Thought for ${seconds(node.thoughtSeconds)}` : "Thought",
+    );
     if (this.text !== node.reasoning) this.rendering.update(node.reasoning);
     this.text = node.reasoning;
   }

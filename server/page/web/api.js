@@ -58,7 +58,10 @@ async function json(path, options) {
 export async function health(signal) {
   const response = await call("/health", { signal });
   if (response.status === 503) {
-    const report = await response.clone().json().catch(() => ({}));
+    const report = await response
+      .clone()
+      .json()
+      .catch(() => ({}));
     if (report.status) return report;
   }
   if (!response.ok) throw await refusal(response);
@@ -100,7 +103,10 @@ export function advice(error) {
     case "interrupted":
       return "See whether “fieldfare serve” still runs in its terminal; then try again.";
     case "context_length_exceeded":
-      return "Edit an earlier question to go on from there, begin a new conversation, or start the server with a larger --max-context.";
+      return (
+        "Edit an earlier question to go on from there, begin a new conversation, " +
+        "or start the server with a larger --max-context."
+      );
     case "invalid_api_key":
       return "Enter the key that the server was started with.";
     case "queue_full":

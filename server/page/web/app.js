@@ -4,21 +4,18 @@ import { byId, say, show } from "./dom.js";
 import { add, choose, create, path, titleOf } from "./conversation.js";
 import { announce, announceEnd } from "./announce.js";
 import { Composer } from "./composer.js";
-import { CostMeter } from "./cost.js";
-import { count } from "./format.js";
+import { Draft } from "./draft.js";
 import { History } from "./history.js";
-import * as notes from "./notes.js";
-import { before, body } from "./request.js";
+import { body } from "./request.js";
 import { Run } from "./runs.js";
 import { Settings, askKey, initial } from "./settings.js";
-import { dataURL } from "./store.js";
 import { toast } from "./toast.js";
 import { Transcript } from "./transcript.js";
 
 export class App extends EventTarget {
   runs = new Map(); // by conversation
+  took = 0; // milliseconds to draw the last piece of an answer
   editing = null; // the question that the draft is another wording of
-  urls = new Map(); // promises of pictures as data URLs
 
   constructor(store, machine) {
     super();
@@ -27,8 +24,7 @@ export class App extends EventTarget {
     this.composer = new Composer(this);
     this.settings = new Settings(this);
     this.history = new History(this);
-    this.meter = new CostMeter(() => this.draftBody(), () => this.used(), (receipts) => this.composer.cost(receipts));
-    this.composer.addEventListener("change", () => this.drafted());
+    this.draft = new Draft(this);
     store.addEventListener("change", ({ detail }) => this.elsewhere(detail));
   }
 
@@ -50,8 +46,7 @@ export class App extends EventTarget {
   enter(conversation) {
     this.conversation = conversation;
     this.editing = null;
-    this.urls.clear();
-    this.composer.fill(notes.tab.get(this.draftName) ?? "");
+    this.draft.enter();
     this.shown();
     this.history.refresh();
   }
@@ -64,7 +59,7 @@ export class App extends EventTarget {
     show(byId("welcome"), conversation.nodes.length === 0);
     this.transcript.show(conversation);
     this.composer.update();
-    this.meter.schedule();
+    this.draft.weigh();
   }
 
   get run() {
@@ -82,13 +77,16 @@ export class App extends EventTarget {
       return false;
     }
     const { conversation } = this;
-    notes.tab.set(this.draftName, null);
+    this.draft.forget();
     const parent = this.editing ? this.editing.parent : conversation.leaf;
     const plain = pictures.map(({ blob, note, ...picture }) => picture);
     const node = add(conversation, parent, { role: "user", text, pictures: plain });
     conversation.title ||= titleOf(node);
     this.editing = null;
-    this.save(conversation, pictures.map(({ id, blob }) => ({ id, blob })));
+    this.save(
+      conversation,
+      pictures.map(({ id, blob }) => ({ id, blob })),
+    );
     history.replaceState(null, "", `#${conversation.id}`);
     this.answer(node.id);
     return true;
@@ -99,7 +97,13 @@ export class App extends EventTarget {
     const { conversation } = this;
     const asked = path(conversation, parent);
     const node = add(conversation, parent, {
-      role: "assistant", state: "running", text: "", reasoning: "", calls: [], finish: "", model: "",
+      role: "assistant",
+      state: "running",
+      text: "",
+      reasoning: "",
+      calls: [],
+      finish: "",
+      model: "",
     });
     const run = new Run(conversation, node);
     run.asked = asked;
@@ -108,7 +112,7 @@ export class App extends EventTarget {
     run.addEventListener("change", () => wanted() && this.progressed(run));
     run.addEventListener("save", () => wanted() && this.save(conversation));
     run.addEventListener("end", () => wanted() && this.ended(run));
-    run.start(body(conversation.settings, asked, (id) => this.pictureURL(id)));
+    run.start(body(conversation.settings, asked, (id) => this.draft.pictureURL(id)));
     this.transcript.follows = true;
     this.shown();
     this.history.refresh();
@@ -117,15 +121,19 @@ export class App extends EventTarget {
     announce("The model answers.");
   }
 
+  // progressed has the screen follow, as often as leaves most of the time to the model: it may need the same processor.
   progressed(run) {
     this.machine.rate = run.rate;
-    if (this.frame) return;
-    this.frame = requestAnimationFrame(() => {
-      this.frame = 0;
-      for (const { conversation, node } of this.runs.values()) {
-        if (conversation === this.conversation) this.transcript.update(node);
-      }
-    });
+    if (this.drawing) return;
+    this.drawing = true;
+    setTimeout(() => requestAnimationFrame(() => this.draw()), 4 * this.took);
+  }
+
+  draw() {
+    const start = performance.now();
+    this.drawing = false;
+    if (this.run) this.transcript.update(this.run.node);
+    this.took = performance.now() - start;
   }
 
   ended(run) {
@@ -167,8 +175,16 @@ export class App extends EventTarget {
   async edit(node) {
     if (this.run) return;
     this.editing = node;
-    const pictures = await Promise.all(node.pictures.map(async ({ receipt, ...picture }) => ({ ...picture, blob: await this.store.picture(picture.id) })));
-    this.composer.fill(node.text, pictures.filter((picture) => picture.blob));
+    const pictures = await Promise.all(
+      node.pictures.map(async ({ receipt, ...picture }) => ({
+        ...picture,
+        blob: await this.store.picture(picture.id),
+      })),
+    );
+    this.composer.fill(
+      node.text,
+      pictures.filter((picture) => picture.blob),
+    );
     this.shown();
     this.composer.question.focus();
   }
@@ -198,7 +214,7 @@ export class App extends EventTarget {
     Object.assign(this.conversation.settings, settings);
     if (this.conversation.nodes.length > 0) this.save(this.conversation);
     this.composer.update();
-    this.meter.schedule();
+    this.draft.weigh();
   }
 
   async rename(id, title) {
@@ -223,7 +239,9 @@ export class App extends EventTarget {
   }
 
   save(conversation, pictures) {
-    return this.store.save(conversation, pictures).catch((error) => toast(`The conversation could not be kept: ${error.message}`));
+    return this.store
+      .save(conversation, pictures)
+      .catch((error) => toast(`The conversation could not be kept: ${error.message}`));
   }
 
   // elsewhere follows what another tab did to a conversation.
@@ -236,40 +254,4 @@ export class App extends EventTarget {
       this.shown();
     }
   }
-
-  get draftName() {
-    return `draft.${this.conversation.nodes.length ? this.conversation.id : "new"}`;
-  }
-
-  drafted() {
-    const { text } = this.composer.draft;
-    notes.tab.set(this.draftName, text && !this.editing ? text : null);
-    this.meter?.schedule();
-  }
-
-  // draftBody is the request that sending would make, null without a draft.
-  async draftBody() {
-    const { conversation, composer, editing } = this;
-    if (composer.empty || this.machine.state !== "ready") return null;
-    const nodes = editing ? before(conversation, editing) : path(conversation);
-    return body(conversation.settings, [...nodes, { role: "user", ...composer.draft }], (id) => this.pictureURL(id));
-  }
-
-  // used says how much of the context the conversation fills.
-  used() {
-    const last = path(this.conversation).findLast((node) => node.usage);
-    const window = this.machine.health?.context_window;
-    return last && window ? `${count(last.usage.total_tokens)} of ${count(window)} tokens used` : "";
-  }
-
-  pictureURL(id) {
-    const drafted = this.composer.pictures.find((picture) => picture.id === id)?.blob;
-    if (!this.urls.has(id)) this.urls.set(id, Promise.resolve(drafted ?? this.store.picture(id)).then(encoded));
-    return this.urls.get(id);
-  }
-}
-
-function encoded(blob) {
-  if (!blob) throw new Error("A picture of this conversation is gone from the browser’s storage.");
-  return dataURL(blob);
 }

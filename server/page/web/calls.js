@@ -11,11 +11,24 @@ export function values(text) {
   } catch {
     return el("pre", { tabindex: "0" }, el("code", { text }));
   }
-  const flat = value !== null && typeof value === "object" && !Array.isArray(value) && Object.values(value).every((v) => typeof v !== "object" || v === null);
-  if (!flat) return el("pre", { tabindex: "0" }, el("code", { text: typeof value === "object" ? JSON.stringify(value, null, 2) : text }));
+  const flat =
+    value !== null &&
+    typeof value === "object" &&
+    !Array.isArray(value) &&
+    Object.values(value).every((v) => typeof v !== "object" || v === null);
+  if (!flat)
+    return el(
+      "pre",
+      { tabindex: "0" },
+      el("code", { text: typeof value === "object" ? JSON.stringify(value, null, 2) : text }),
+    );
   const pairs = Object.entries(value);
   if (pairs.length === 0) return el("p", { class: "hint", text: "without arguments" });
-  return el("dl", {}, pairs.map(([name, v]) => [el("dt", { text: name }), el("dd", { text: String(v) })]));
+  return el(
+    "dl",
+    {},
+    pairs.map(([name, v]) => [el("dt", { text: name }), el("dd", { text: String(v) })]),
+  );
 }
 
 // A CallView shows one call and, while nothing answered it, a field for the result.
@@ -46,15 +59,20 @@ export class Calls {
     this.views = [];
     this.list = el("div");
     this.submit = el("button", { type: "submit", class: "strong", text: "Send the result" });
-    this.element = el("form", {
-      class: "calls",
-      on: {
-        submit: (event) => {
-          event.preventDefault();
-          send(this.views.map(({ call, field }) => ({ call, text: field.value })));
+    this.element = el(
+      "form",
+      {
+        class: "calls",
+        on: {
+          submit: (event) => {
+            event.preventDefault();
+            send(this.views.map(({ call, field }) => ({ call, text: field.value })));
+          },
         },
       },
-    }, this.list, this.submit);
+      this.list,
+      this.submit,
+    );
   }
 
   update(open) {
@@ -70,7 +88,10 @@ export class Calls {
       this.list.append(view.element);
     }
     for (const view of this.views) view.update(open.has(view.call));
-    show(this.submit, this.views.some((view) => open.has(view.call)));
+    show(
+      this.submit,
+      this.views.some((view) => open.has(view.call)),
+    );
     say(this.submit, calls.length > 1 ? "Send the results" : "Send the result");
     show(this.element, calls.length > 0);
   }

@@ -27,7 +27,19 @@ export function copyButton(label, text) {
 
 // codeBlock is a piece of code with its language and a button to copy it.
 export function codeBlock(text, language) {
-  return el("figure", { class: "code" },
-    el("figcaption", {}, el("span", { text: language || "text" }), copyButton("Copy the code", () => text)),
-    el("pre", { tabindex: "0", role: "region", aria: { label: language ? `Code, ${language}` : "Code" } }, el("code", { text })));
+  return el(
+    "figure",
+    { class: "code" },
+    el(
+      "figcaption",
+      {},
+      el("span", { text: language || "text" }),
+      copyButton("Copy the code", () => text),
+    ),
+    el(
+      "pre",
+      { tabindex: "0", role: "region", aria: { label: language ? `Code, ${language}` : "Code" } },
+      el("code", { text }),
+    ),
+  );
 }

@@ -110,15 +110,30 @@ export class Composer extends EventTarget {
   add(picture) {
     if (picture.note) toast(picture.note);
     this.pictures.push(picture);
-    const chip = el("li", { data: { id: picture.id } },
+    const chip = el(
+      "li",
+      { data: { id: picture.id } },
       thumb(picture, picture.blob),
       el("span", { class: "name", text: picture.name }),
       el("span", { class: "tokens" }),
-      el("select", {
-        aria: { label: `Detail of ${picture.name}` }, title: "How many tokens the picture may take",
-        on: { change: ({ target }) => { picture.detail = target.value; this.changed(); } },
-      }, ["low", "auto", "high"].map((value) => el("option", { value, text: value, selected: value === picture.detail }))),
-      button(`Remove ${picture.name}`, icon("close"), () => this.remove(picture)));
+      el(
+        "select",
+        {
+          aria: { label: `Detail of ${picture.name}` },
+          title: "How many tokens the picture may take",
+          on: {
+            change: ({ target }) => {
+              picture.detail = target.value;
+              this.changed();
+            },
+          },
+        },
+        ["low", "auto", "high"].map((value) =>
+          el("option", { value, text: value, selected: value === picture.detail }),
+        ),
+      ),
+      button(`Remove ${picture.name}`, icon("close"), () => this.remove(picture)),
+    );
     this.list.append(chip);
     this.changed();
   }

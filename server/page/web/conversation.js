@@ -17,7 +17,16 @@ export function newID() {
 
 export function create(settings) {
   const now = Date.now();
-  return { id: newID(), title: "", named: false, created: now, updated: now, settings: { ...settings }, nodes: [], leaf: null };
+  return {
+    id: newID(),
+    title: "",
+    named: false,
+    created: now,
+    updated: now,
+    settings: { ...settings },
+    nodes: [],
+    leaf: null,
+  };
 }
 
 const find = (c, id) => c.nodes.find((node) => node.id === id);
@@ -39,7 +48,8 @@ export function add(c, parent, node) {
 }
 
 // siblings are the nodes that stand in the same place, oldest first.
-export const siblings = (c, node) => c.nodes.filter((other) => other.parent === node.parent && other.role === node.role);
+export const siblings = (c, node) =>
+  c.nodes.filter((other) => other.parent === node.parent && other.role === node.role);
 
 // choose makes node part of the path, together with what came after it last.
 export function choose(c, node) {
@@ -58,7 +68,9 @@ export function openCalls(c) {
   const at = nodes.findLastIndex((node) => node.role === "assistant");
   if (at < 0 || nodes[at].state === "running") return [];
   const answered = new Set(nodes.slice(at + 1).map((node) => node.call));
-  return nodes.slice(at + 1).some((node) => node.role === "user") ? [] : (nodes[at].calls ?? []).filter((call) => !answered.has(call.id));
+  return nodes.slice(at + 1).some((node) => node.role === "user")
+    ? []
+    : (nodes[at].calls ?? []).filter((call) => !answered.has(call.id));
 }
 
 // titleOf makes a title of a question.

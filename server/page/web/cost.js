@@ -52,7 +52,8 @@ export class CostMeter {
 
 // words says the cost in words, and whether that is bad news.
 function words(cost) {
-  if (!cost.fits) return [`${count(cost.input_tokens)} tokens do not fit the context of ${count(cost.context_window)}`, "bad"];
+  if (!cost.fits)
+    return [`${count(cost.input_tokens)} tokens do not fit the context of ${count(cost.context_window)}`, "bad"];
   const parts = [`${count(cost.input_tokens)} tokens`];
   if (cost.image_tokens) parts.push(`${count(cost.image_tokens)} for pictures`);
   if (cost.reusable_tokens) parts.push(`${count(cost.reusable_tokens)} known already`);

@@ -5,7 +5,9 @@
 export function el(name, props = {}, ...children) {
   const element = document.createElement(name);
   for (const [key, value] of Object.entries(props)) set(element, key, value);
-  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  element.append(
+    ...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false),
+  );
   return element;
 }
 
@@ -46,5 +48,9 @@ export function say(element, text) {
 
 // button makes a button that shows an icon and is named by its label.
 export function button(label, symbol, onClick, props = {}) {
-  return el("button", { type: "button", class: "quiet", title: label, aria: { label }, on: { click: onClick }, ...props }, symbol);
+  return el(
+    "button",
+    { type: "button", class: "quiet", title: label, aria: { label }, on: { click: onClick }, ...props },
+    symbol,
+  );
 }

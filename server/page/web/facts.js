@@ -17,12 +17,21 @@ export function facts({ facts: { timings, reuse, experts, seed }, usage, model }
   if (usage) {
     const thought = usage.completion_tokens_details?.reasoning_tokens;
     out.push(["Prompt", plural(usage.prompt_tokens, "token") + pictureTokens(usage)]);
-    out.push(["Answer", plural(usage.completion_tokens, "token") + (thought ? `, ${count(thought)} of them thought` : "")]);
+    out.push([
+      "Answer",
+      plural(usage.completion_tokens, "token") + (thought ? `, ${count(thought)} of them thought` : ""),
+    ]);
   }
   if (reuse) out.push(["Reused", `${plural(reuse.tokens, "token")} of the prompt`]);
-  const spans = [["Queue", timings.queue_seconds], ["Pictures", timings.encode_seconds], ["Reading", timings.prefill_seconds], ["Writing", timings.decode_seconds]];
+  const spans = [
+    ["Queue", timings.queue_seconds],
+    ["Pictures", timings.encode_seconds],
+    ["Reading", timings.prefill_seconds],
+    ["Writing", timings.decode_seconds],
+  ];
   for (const [name, s] of spans) if (s >= 0.005) out.push([name, seconds(s)]);
-  if (timings.prompt_tokens_per_second > 0) out.push(["Reading speed", `${rate(timings.prompt_tokens_per_second)} tokens/s`]);
+  if (timings.prompt_tokens_per_second > 0)
+    out.push(["Reading speed", `${rate(timings.prompt_tokens_per_second)} tokens/s`]);
   out.push(["Experts", `${percent(experts.hit_rate)} in memory, ${bytes(experts.bytes_read)} read`]);
   out.push(["Seed", String(seed)]);
   return out;

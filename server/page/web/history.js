@@ -3,6 +3,7 @@
 import { byId, button, el, show } from "./dom.js";
 import { day } from "./format.js";
 import { icon } from "./icons.js";
+import { openMenu } from "./menu.js";
 import * as notes from "./notes.js";
 import { download, exported } from "./transfer.js";
 import { toast } from "./toast.js";
@@ -68,8 +69,19 @@ export class History {
     if (turn !== this.turn) return; // something newer is on its way
     const groups = Map.groupBy ? Map.groupBy(headings, (h) => day(h.updated)) : group(headings);
     const parts = [...groups].map(([name, list]) =>
-      el("section", {}, el("h2", { text: name }), el("ul", {}, list.map((heading) => this.entry(heading)))));
-    if (parts.length === 0) parts.push(el("p", { class: "hint", text: words ? "Nothing was found." : "Conversations will stand here." }));
+      el(
+        "section",
+        {},
+        el("h2", { text: name }),
+        el(
+          "ul",
+          {},
+          list.map((heading) => this.entry(heading)),
+        ),
+      ),
+    );
+    if (parts.length === 0)
+      parts.push(el("p", { class: "hint", text: words ? "Nothing was found." : "Conversations will stand here." }));
     const focused = document.activeElement?.closest("#conversations li")?.dataset.id;
     this.list.replaceChildren(...parts);
     if (focused) this.list.querySelector(`[data-id="${focused}"] a`)?.focus();
@@ -81,43 +93,49 @@ export class History {
     if (!words) return headings;
     const holds = (text) => text?.toLowerCase().includes(words);
     const all = await this.app.store.all("conversations");
-    const found = new Set(all.filter((c) => holds(c.title) || c.nodes.some((node) => holds(node.text))).map((c) => c.id));
+    const found = new Set(
+      all.filter((c) => holds(c.title) || c.nodes.some((node) => holds(node.text))).map((c) => c.id),
+    );
     return headings.filter((heading) => found.has(heading.id));
   }
 
   entry({ id, title }) {
     const name = title || "Untitled";
     const current = id === this.app.conversation.id;
-    return el("li", { data: { id }, class: this.app.runs.has(id) ? "running" : null },
-      el("a", { href: `#${id}`, title: name, aria: current ? { current: "page" } : {}, text: name, on: { click: () => this.leave() } }),
-      button(`More for ${name}`, icon("more"), ({ currentTarget }) => this.menu(currentTarget, id, name), { aria: { label: `More for ${name}`, haspopup: "menu" } }));
+    return el(
+      "li",
+      { data: { id }, class: this.app.runs.has(id) ? "running" : null },
+      el("a", {
+        href: `#${id}`,
+        title: name,
+        aria: current ? { current: "page" } : {},
+        text: name,
+        on: { click: () => this.leave() },
+      }),
+      button(`More for ${name}`, icon("more"), ({ currentTarget }) => this.menu(currentTarget, id, name), {
+        aria: { label: `More for ${name}`, haspopup: "menu" },
+      }),
+    );
   }
 
-  // menu opens the actions on one conversation beside its button.
+  // menu opens the actions on one conversation.
   menu(opener, id, name) {
-    const act = (label, run, danger) => el("button", {
-      type: "button", role: "menuitem", class: danger ? "danger" : null, text: label,
-      on: { click: () => { menu.remove(); run(); } },
-    });
-    const menu = el("div", { class: "menu", role: "menu", popover: "auto", aria: { label: `Actions for ${name}` } },
-      act("Rename", () => this.rename(id, name)),
-      act("Export", async () => download("conversation.json", await exported(this.app.store, [id]))),
-      act("Delete", () => this.remove(id), true));
-    menu.addEventListener("toggle", ({ newState }) => {
-      if (newState === "closed") menu.remove();
-    });
-    menu.addEventListener("keydown", (event) => walk(event, [...menu.children]));
-    opener.after(menu);
-    menu.showPopover();
-    const place = opener.getBoundingClientRect();
-    menu.style.left = `${Math.max(8, Math.min(place.left, innerWidth - menu.offsetWidth - 8))}px`;
-    menu.style.top = `${Math.min(place.bottom + 4, innerHeight - menu.offsetHeight - 8)}px`;
-    menu.firstChild.focus();
+    openMenu(opener, `Actions for ${name}`, [
+      { label: "Rename", run: () => this.rename(id, name) },
+      { label: "Export", run: async () => download("conversation.json", await exported(this.app.store, [id])) },
+      { label: "Delete", run: () => this.remove(id), danger: true },
+    ]);
   }
 
   rename(id, name) {
     const link = this.list.querySelector(`[data-id="${id}"] a`);
-    const field = el("input", { type: "text", class: "rename", value: name, maxlength: "120", aria: { label: "New name" } });
+    const field = el("input", {
+      type: "text",
+      class: "rename",
+      value: name,
+      maxlength: "120",
+      aria: { label: "New name" },
+    });
     let settled = false;
     const settle = async (save) => {
       if (settled) return;
@@ -145,7 +163,13 @@ export class History {
     const restore = await this.app.remove(id);
     await this.refresh();
     (this.list.querySelector(`[data-id="${next}"] a`) ?? byId("new")).focus();
-    toast("The conversation was deleted.", { label: "Undo", run: async () => { await restore(); await this.refresh(); } });
+    toast("The conversation was deleted.", {
+      label: "Undo",
+      run: async () => {
+        await restore();
+        await this.refresh();
+      },
+    });
   }
 }
 
@@ -156,13 +180,4 @@ function group(headings) {
     groups.set(name, [...(groups.get(name) ?? []), heading]);
   }
   return groups;
-}
-
-// walk moves focus through the entries of a menu by arrow keys.
-function walk(event, entries) {
-  const steps = { ArrowDown: 1, ArrowUp: -1 };
-  if (!(event.key in steps)) return;
-  event.preventDefault();
-  const at = entries.indexOf(document.activeElement);
-  entries[(at + steps[event.key] + entries.length) % entries.length].focus();
 }

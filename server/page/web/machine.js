@@ -66,17 +66,22 @@ export class Machine extends EventTarget {
 
   // measure reads from /metrics what /health does not say.
   async measure() {
-    const response = await fetch("/metrics", { headers: key() ? { Authorization: `Bearer ${key()}` } : {} }).catch(() => null);
+    const response = await fetch("/metrics", { headers: key() ? { Authorization: `Bearer ${key()}` } : {} }).catch(
+      () => null,
+    );
     if (!response?.ok) return;
     const now = parseMetrics(await response.text());
     const before = this.metrics?.counters;
     const since = (name) => (now.get(name) ?? 0) - (before?.get(name) ?? 0);
-    const fetched = ["hit", "joined", "miss"].map((result) => since(`fieldfare_expert_fetches_total{result="${result}"}`));
+    const fetched = ["hit", "joined", "miss"].map((result) =>
+      since(`fieldfare_expert_fetches_total{result="${result}"}`),
+    );
     const all = fetched.reduce((sum, n) => sum + n, 0);
     const recent = all > 0 && before ? (fetched[0] + fetched[1]) / all : (this.metrics?.recent ?? null);
     const reads = now.get("fieldfare_expert_read_seconds_count") ?? 0;
     this.metrics = {
-      counters: now, recent,
+      counters: now,
+      recent,
       readSeconds: reads > 0 ? now.get("fieldfare_expert_read_seconds_sum") / reads : 0,
       slowestRead: now.get("fieldfare_expert_read_slowest_seconds") ?? 0,
     };

@@ -53,7 +53,9 @@ function openHelp() {
 function keyboard(app, panel) {
   byId("help-open").append(icon("help"));
   byId("help-open").addEventListener("click", openHelp);
-  byId("shortcuts").append(...shortcuts.flatMap(([keys, what]) => [el("dt", {}, el("kbd", { text: keys })), el("dd", { text: what })]));
+  byId("shortcuts").append(
+    ...shortcuts.flatMap(([keys, what]) => [el("dt", {}, el("kbd", { text: keys })), el("dd", { text: what })]),
+  );
   const commands = {
     k: () => app.history.open(),
     ",": () => app.settings.open(),
@@ -63,9 +65,18 @@ function keyboard(app, panel) {
   addEventListener("keydown", (event) => {
     if (document.querySelector("dialog[open]")) return;
     const held = mac ? event.metaKey && !event.ctrlKey : event.ctrlKey && !event.metaKey;
-    const act = event.key === "Escape" ? () => escape(app, panel) : !held || event.altKey ? null
-      : event.shiftKey ? (event.key.toLowerCase() === "o" ? () => app.fresh() : event.key === "/" || event.key === "?" ? openHelp : null)
-      : commands[event.key.toLowerCase()];
+    const act =
+      event.key === "Escape"
+        ? () => escape(app, panel)
+        : !held || event.altKey
+          ? null
+          : event.shiftKey
+            ? event.key.toLowerCase() === "o"
+              ? () => app.fresh()
+              : event.key === "/" || event.key === "?"
+                ? openHelp
+                : null
+            : commands[event.key.toLowerCase()];
     if (!act) return;
     if (event.key !== "Escape") event.preventDefault();
     act();
@@ -91,7 +102,7 @@ async function start() {
   machine.addEventListener("change", () => {
     welcome(app);
     byId("attach").classList.toggle("off", machine.state === "ready" && !machine.takesPictures);
-    if (machine.state !== app.machineState) app.meter.schedule();
+    if (machine.state !== app.machineState) app.draft.weigh();
     app.machineState = machine.state;
   });
   addEventListener("hashchange", () => app.open(location.hash.slice(1)));

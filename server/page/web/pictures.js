@@ -21,7 +21,9 @@ export async function take(file, detail, limits) {
   const blob = type ? file : await convert(file, name);
   const note = type ? "" : `${name} was converted to PNG, for the server does not read its format.`;
   if (limits && blob.size > limits.max_bytes_per_image) {
-    throw new Error(`${name} has ${bytes(blob.size)}; the server takes ${bytes(limits.max_bytes_per_image)} a picture.`);
+    throw new Error(
+      `${name} has ${bytes(blob.size)}; the server takes ${bytes(limits.max_bytes_per_image)} a picture.`,
+    );
   }
   const kept = new Blob([await blob.arrayBuffer()], { type: type ?? "image/png" }); // the file may change or vanish
   return { id: newID(), blob: kept, name, type: kept.type, bytes: kept.size, detail, note, ...(await measure(kept)) };

@@ -14,15 +14,23 @@ export class QuestionTurn {
     this.app = app;
     this.variants = new Variants(node, app, "wording");
     this.costs = node.pictures.map(() => el("figcaption"));
-    const pictures = node.pictures.map((picture, i) => el("figure", {}, thumb(picture, app.store.picture(picture.id)), this.costs[i]));
-    this.element = el("article", { class: "turn question", tabindex: "-1", aria: { label: "Your question" } },
+    const pictures = node.pictures.map((picture, i) =>
+      el("figure", {}, thumb(picture, app.store.picture(picture.id)), this.costs[i]),
+    );
+    this.element = el(
+      "article",
+      { class: "turn question", tabindex: "-1", aria: { label: "Your question" } },
       el("h2", { class: "unseen", text: "Your question" }),
       pictures.length > 0 && el("div", { class: "pictures" }, pictures),
       node.text && el("div", { class: "bubble", text: node.text }),
-      el("div", { class: "actions" },
+      el(
+        "div",
+        { class: "actions" },
         this.variants.element,
         copyButton("Copy the question", () => node.text),
-        button("Edit the question", icon("edit"), () => app.edit(node))));
+        button("Edit the question", icon("edit"), () => app.edit(node)),
+      ),
+    );
   }
 
   update() {
@@ -39,8 +47,12 @@ export class QuestionTurn {
 export class ResultTurn {
   constructor(node) {
     this.node = node;
-    this.element = el("article", { class: "turn call", tabindex: "-1", aria: { label: `Result of ${node.name}` } },
-      el("h2", {}, icon("check"), `Result of ${node.name}`), values(node.text));
+    this.element = el(
+      "article",
+      { class: "turn call", tabindex: "-1", aria: { label: `Result of ${node.name}` } },
+      el("h2", {}, icon("check"), `Result of ${node.name}`),
+      values(node.text),
+    );
   }
 
   update() {}
@@ -53,7 +65,13 @@ export class Variants {
     this.previous = button(`Previous ${what}`, icon("left"), () => this.step(-1));
     this.next = button(`Next ${what}`, icon("right"), () => this.step(1));
     this.text = el("span");
-    this.element = el("span", { class: "variants", role: "group", aria: { label: `Choose the ${what}` } }, this.previous, this.text, this.next);
+    this.element = el(
+      "span",
+      { class: "variants", role: "group", aria: { label: `Choose the ${what}` } },
+      this.previous,
+      this.text,
+      this.next,
+    );
   }
 
   step(by) {

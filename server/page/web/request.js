@@ -7,8 +7,16 @@ export const sampling = ["temperature", "top_p", "top_k", "min_p", "max_tokens",
 
 // defaults are the settings of a new conversation. null leaves a value to the server.
 export const defaults = Object.freeze({
-  system: "", thinking: false, detail: "auto", tools: "",
-  temperature: null, top_p: null, top_k: null, min_p: null, max_tokens: null, seed: null,
+  system: "",
+  thinking: false,
+  detail: "auto",
+  tools: "",
+  temperature: null,
+  top_p: null,
+  top_k: null,
+  min_p: null,
+  max_tokens: null,
+  seed: null,
 });
 
 // parseTools reads what a user entered as functions: OpenAI's list of tools, or of their functions alone. It throws an
@@ -19,7 +27,7 @@ export function parseTools(text) {
   try {
     list = JSON.parse(text);
   } catch (error) {
-    throw new Error(`This is not JSON: ${error.message}`);
+    throw new Error(`This is not JSON: ${error.message}`, { cause: error });
   }
   if (!Array.isArray(list)) list = [list];
   return list.map((tool) => {
@@ -35,7 +43,8 @@ export function messages(settings, nodes, urls) {
   if (settings.system.trim()) out.push({ role: "system", content: settings.system });
   for (const node of nodes) {
     if (node.role === "user") out.push({ role: "user", content: content(node, urls) });
-    else if (node.role === "tool") out.push({ role: "tool", tool_call_id: node.call, name: node.name, content: node.text });
+    else if (node.role === "tool")
+      out.push({ role: "tool", tool_call_id: node.call, name: node.name, content: node.text });
     else if (answered(node)) out.push(answer(node));
   }
   return out;
@@ -56,7 +65,9 @@ function answer(node) {
   if (node.reasoning) message.reasoning_content = node.reasoning;
   if (node.calls?.length) {
     message.tool_calls = node.calls.map((call) => ({
-      id: call.id, type: "function", function: { name: call.name, arguments: call.arguments },
+      id: call.id,
+      type: "function",
+      function: { name: call.name, arguments: call.arguments },
     }));
   }
   return message;

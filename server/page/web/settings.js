@@ -58,10 +58,12 @@ export class Settings {
   fill(settings) {
     const { fields } = this;
     const tokens = this.app.machine.model?.image_limits?.detail_soft_tokens ?? {};
-    fields.namedItem("detail").replaceChildren(...["auto", "low", "high"].map((value) => {
-      const budget = tokens[value] ? `, at most ${tokens[value]} tokens` : ", the model’s usual size";
-      return el("option", { value, text: value + budget });
-    }));
+    fields.namedItem("detail").replaceChildren(
+      ...["auto", "low", "high"].map((value) => {
+        const budget = tokens[value] ? `, at most ${tokens[value]} tokens` : ", the model’s usual size";
+        return el("option", { value, text: value + budget });
+      }),
+    );
     for (const name of ["system", "detail", "tools"]) fields.namedItem(name).value = settings[name];
     fields.namedItem("thinking").checked = settings.thinking;
     for (const name of sampling) fields.namedItem(name).value = settings[name] ?? "";
@@ -71,7 +73,11 @@ export class Settings {
   // read returns the settings as entered. What the browser finds no number, or functions that are none, is left out.
   read() {
     const { fields } = this;
-    const settings = { system: fields.namedItem("system").value, thinking: fields.namedItem("thinking").checked, detail: fields.namedItem("detail").value };
+    const settings = {
+      system: fields.namedItem("system").value,
+      thinking: fields.namedItem("thinking").checked,
+      detail: fields.namedItem("detail").value,
+    };
     for (const name of sampling) {
       const field = fields.namedItem(name);
       if (field.validity.valid) settings[name] = field.value === "" ? null : field.valueAsNumber;
@@ -145,7 +151,9 @@ export function confirm(title, text) {
   byId("confirm-text").textContent = text;
   dialog.returnValue = "no";
   dialog.showModal();
-  return new Promise((resolve) => dialog.addEventListener("close", () => resolve(dialog.returnValue === "yes"), { once: true }));
+  return new Promise((resolve) =>
+    dialog.addEventListener("close", () => resolve(dialog.returnValue === "yes"), { once: true }),
+  );
 }
 
 // askKey asks for the API key.

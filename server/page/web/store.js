@@ -39,7 +39,10 @@ export class Store extends EventTarget {
   // delete, by name of the store.
   async write(work) {
     if (!this.db) {
-      const plain = (map) => ({ put: (value) => map.set(value.id, structuredClone(value)), delete: (id) => map.delete(id) });
+      const plain = (map) => ({
+        put: (value) => map.set(value.id, structuredClone(value)),
+        delete: (id) => map.delete(id),
+      });
       work(Object.fromEntries(stores.map((name) => [name, plain(this.memory[name])])));
       return;
     }

@@ -6,7 +6,11 @@ import { bytes, plural } from "./format.js";
 // thumb shows a picture. blob is a promise of its bytes, or of undefined when they are gone.
 export function thumb(picture, blob) {
   const image = el("img", { alt: `Picture: ${picture.name}` });
-  const opener = el("button", { type: "button", class: "thumb", title: picture.name, on: { click: () => enlarge(picture, blob) } }, image);
+  const opener = el(
+    "button",
+    { type: "button", class: "thumb", title: picture.name, on: { click: () => enlarge(picture, blob) } },
+    image,
+  );
   load(image, blob).then((shown) => {
     if (!shown) opener.replaceChildren(el("span", { text: `${picture.name} (no preview)` }));
   });
@@ -18,7 +22,10 @@ async function load(image, blob) {
   if (!bytes) return false;
   const url = URL.createObjectURL(bytes);
   image.src = url;
-  const shown = await image.decode().then(() => true, () => false);
+  const shown = await image.decode().then(
+    () => true,
+    () => false,
+  );
   URL.revokeObjectURL(url); // a decoded picture stays
   return shown;
 }
@@ -39,7 +46,9 @@ export function describe({ name, width, height, bytes: size, receipt }) {
   if (size) facts.push(bytes(size));
   const own = receipt?.receipt;
   if (own?.processed_width) {
-    facts.push(`read at ${own.processed_width} × ${own.processed_height}${own.shrink > 1.005 ? `, ${own.shrink.toFixed(1)} times smaller` : ""}`);
+    facts.push(
+      `read at ${own.processed_width} × ${own.processed_height}${own.shrink > 1.005 ? `, ${own.shrink.toFixed(1)} times smaller` : ""}`,
+    );
   }
   if (receipt) facts.push(plural(receipt.soft_tokens, "token"));
   return [...facts, ...(own?.notes ?? [])];

@@ -14,10 +14,19 @@ export function toast(text, action) {
     if (list.children.length === 0) list.hidePopover();
   };
   if (action) {
-    note.append(el("button", {
-      type: "button", class: "link", text: action.label,
-      on: { click: () => { close(); action.run(); } },
-    }));
+    note.append(
+      el("button", {
+        type: "button",
+        class: "link",
+        text: action.label,
+        on: {
+          click: () => {
+            close();
+            action.run();
+          },
+        },
+      }),
+    );
   }
   list.append(note);
   if (list.matches(":popover-open")) list.hidePopover();

@@ -47,7 +47,8 @@ export class Transcript {
       const turn = known?.node === node ? known : new turns[node.role](node, this.app);
       if (known && known !== turn) known.element.remove();
       this.turns.set(node.id, turn);
-      if (this.element.children[i] !== turn.element) this.element.insertBefore(turn.element, this.element.children[i] ?? null);
+      if (this.element.children[i] !== turn.element)
+        this.element.insertBefore(turn.element, this.element.children[i] ?? null);
       turn.update(this.open);
     });
     this.settle();

@@ -45,7 +45,8 @@ function read(text) {
   } catch {
     throw new Error("The file is not JSON.");
   }
-  if (file?.format !== format || !Array.isArray(file.conversations)) throw new Error("The file holds no conversations of this page.");
+  if (file?.format !== format || !Array.isArray(file.conversations))
+    throw new Error("The file holds no conversations of this page.");
   if (file.version !== 1) throw new Error(`The file has version ${file.version}; this page reads version 1.`);
   return file;
 }
@@ -70,8 +71,13 @@ function conversation(from, where) {
     if (Object.hasOwn(defaults, name) && fits) settings[name] = value;
   }
   return {
-    id: newID(), title: string(from.title, where), named: from.named === true, settings, nodes,
-    created: number(from.created, Date.now()), updated: number(from.updated, Date.now()),
+    id: newID(),
+    title: string(from.title, where),
+    named: from.named === true,
+    settings,
+    nodes,
+    created: number(from.created, Date.now()),
+    updated: number(from.updated, Date.now()),
     leaf: ids.get(from.leaf) ?? nodes.at(-1).id,
   };
 }
@@ -85,10 +91,19 @@ function node(from, where) {
       return { ...base, call: string(from.call), name: string(from.name) };
     case "assistant":
       return {
-        ...base, reasoning: string(from.reasoning), thoughtSeconds: number(from.thoughtSeconds, 0), model: string(from.model),
-        calls: list(from.calls).map((c) => ({ id: string(c?.id), name: string(c?.name), arguments: string(c?.arguments) })),
+        ...base,
+        reasoning: string(from.reasoning),
+        thoughtSeconds: number(from.thoughtSeconds, 0),
+        model: string(from.model),
+        calls: list(from.calls).map((c) => ({
+          id: string(c?.id),
+          name: string(c?.name),
+          arguments: string(c?.arguments),
+        })),
         state: ["done", "stopped", "failed"].includes(from.state) ? from.state : "cut",
-        finish: string(from.finish), ...figures(from), error: { code: string(from.error?.code), message: string(from.error?.message) },
+        finish: string(from.finish),
+        ...figures(from),
+        error: { code: string(from.error?.code), message: string(from.error?.message) },
       };
   }
   throw new Error(`${where}: a message has an unknown role.`);
@@ -96,19 +111,35 @@ function node(from, where) {
 
 // figures takes the numbers about an answer, all or none.
 function figures({ facts, usage }) {
-  const numbers = (from) => Object.fromEntries(Object.entries(from ?? {}).filter(([, value]) => Number.isFinite(value)));
+  const numbers = (from) =>
+    Object.fromEntries(Object.entries(from ?? {}).filter(([, value]) => Number.isFinite(value)));
   const out = { timings: numbers(facts?.timings), reuse: numbers(facts?.reuse), experts: numbers(facts?.experts) };
-  const whole = [out.experts.hit_rate, out.experts.bytes_read, out.reuse.tokens, facts?.seed, usage?.prompt_tokens, usage?.completion_tokens];
+  const whole = [
+    out.experts.hit_rate,
+    out.experts.bytes_read,
+    out.reuse.tokens,
+    facts?.seed,
+    usage?.prompt_tokens,
+    usage?.completion_tokens,
+  ];
   if (!whole.every(Number.isFinite)) return {};
   return {
     facts: { ...out, seed: facts.seed },
-    usage: { ...numbers(usage), prompt_tokens_details: numbers(usage.prompt_tokens_details), completion_tokens_details: numbers(usage.completion_tokens_details) },
+    usage: {
+      ...numbers(usage),
+      prompt_tokens_details: numbers(usage.prompt_tokens_details),
+      completion_tokens_details: numbers(usage.completion_tokens_details),
+    },
   };
 }
 
 const picture = (from) => ({
-  id: string(from?.id), name: string(from?.name, "picture"), type: string(from?.type), bytes: number(from?.bytes, 0),
-  width: number(from?.width, 0), height: number(from?.height, 0),
+  id: string(from?.id),
+  name: string(from?.name, "picture"),
+  type: string(from?.type),
+  bytes: number(from?.bytes, 0),
+  width: number(from?.width, 0),
+  height: number(from?.height, 0),
   detail: ["low", "auto", "high"].includes(from?.detail) ? from.detail : "auto",
 });
 

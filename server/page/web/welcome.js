@@ -15,13 +15,25 @@ export function welcome(app) {
   area.replaceChildren(
     el("img", { src: "mark.svg", alt: "", width: "72", height: "72" }),
     el("h2", { text: "What would you like to know?" }),
-    el("p", { class: "hint", text: "Add pictures with the button below, or drop or paste them anywhere." }));
+    el("p", { class: "hint", text: "Add pictures with the button below, or drop or paste them anywhere." }),
+  );
   if (!isDemo) return;
-  const suggestions = demo.map((text) => el("button", {
-    type: "button", class: "suggestion", text,
-    on: { click: () => app.composer.fill(text) || app.composer.question.focus() },
-  }));
+  const suggestions = demo.map((text) =>
+    el("button", {
+      type: "button",
+      class: "suggestion",
+      text,
+      on: { click: () => app.composer.fill(text) || app.composer.question.focus() },
+    }),
+  );
   area.append(
     el("div", { class: "suggestions" }, suggestions),
-    el("p", { class: "hint" }, "This is the small built-in demo model. ", el("code", { text: "fieldfare install" }), " fetches the real one."));
+    el(
+      "p",
+      { class: "hint" },
+      "This is the small built-in demo model. ",
+      el("code", { text: "fieldfare install" }),
+      " fetches the real one.",
+    ),
+  );
 }

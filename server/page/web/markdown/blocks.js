@@ -1,17 +1,10 @@
 // The blocks of Markdown: CommonMark with tables, tasks and struck-out text, as models write it. HTML is text,
 // definitions of references are not known, and a line break in a paragraph stays one.
 
-const fence = /^( {0,3})(`{3,}|~{3,})[ \t]*([^`]*)$/;
-const anyFence = /^[\s>]*(?:(?:[-*+]|\d{1,9}[.)])\s+)*(`{3,}|~{3,})/; // also inside lists and quotes
-const heading = /^ {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$/;
-const rule = /^ {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*$/;
-const quote = /^ {0,3}>/;
-const marker = /^( *)([-*+]|\d{1,9}[.)])(?:( +)(.*)|[ \t]*)$/;
+import { blank, fence, heading, inParagraph, indent, interrupts, marker, quote, rule, untabbed } from "./lines.js";
+import { isTable, table } from "./table.js";
+
 const underline = /^ {0,3}(=+|-+)[ \t]*$/;
-const delimiter = /^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$/;
-const blank = (line) => line.trim() === "";
-const inParagraph = (line) => !blank(line) && !fence.test(line) && !heading.test(line) && !rule.test(line);
-const indent = (line) => line.length - line.trimStart().length;
 
 // Deeper nesting is text: nobody writes it, and it must not end the stack.
 const deepest = 24;
@@ -25,21 +18,9 @@ export function parse(source) {
   return blocks(untabbed(source.replace(/\r\n?/g, "\n").split("\n")), 0);
 }
 
-// untabbed makes blanks of the tabs that a line begins with, but not in code.
-function untabbed(lines) {
-  let open = "";
-  return lines.map((line) => {
-    const ticks = anyFence.exec(line)?.[1];
-    const code = open !== "";
-    if (ticks && !open) open = ticks;
-    else if (ticks && ticks[0] === open[0] && ticks.length >= open.length) open = "";
-    return code ? line : line.replace(/^[ \t]+/, (margin) => margin.replace(/\t/g, "    "));
-  });
-}
-
 function blocks(lines, depth) {
   const out = [];
-  for (let at = 0; at < lines.length; ) {
+  for (let at = 0; at < lines.length;) {
     if (blank(lines[at])) {
       at++;
       continue;
@@ -67,13 +48,6 @@ function read(lines, at, depth) {
   return paragraph(lines, at);
 }
 
-// interrupts tells whether a line ends the paragraph above it.
-function interrupts(line) {
-  if (fence.test(line) || heading.test(line) || rule.test(line) || quote.test(line)) return true;
-  const match = marker.exec(line);
-  return match !== null && match[4] !== undefined && match[1].length < 4 && !/^\d/.test(match[2].replace(/^1[.)]$/, "-"));
-}
-
 function paragraph(lines, at) {
   let next = at + 1;
   for (; next < lines.length && !blank(lines[next]); next++) {
@@ -86,7 +60,11 @@ function paragraph(lines, at) {
   return [{ type: "paragraph", text: joined(lines.slice(at, next)) }, next];
 }
 
-const joined = (lines) => lines.map((line) => line.trimStart()).join("\n").trimEnd();
+const joined = (lines) =>
+  lines
+    .map((line) => line.trimStart())
+    .join("\n")
+    .trimEnd();
 
 // fenced ends at its closing fence, or with the text: an answer that still comes has no end yet.
 function fenced(lines, at, [, margin, ticks, info]) {
@@ -94,14 +72,27 @@ function fenced(lines, at, [, margin, ticks, info]) {
   let next = at + 1;
   while (next < lines.length && !closing.test(lines[next])) next++;
   const text = lines.slice(at + 1, next).map((line) => line.slice(Math.min(indent(line), margin.length)));
-  return [{ type: "code", language: info.trim().split(/\s/)[0], text: text.join("\n") }, Math.min(next + 1, lines.length)];
+  return [
+    { type: "code", language: info.trim().split(/\s/)[0], text: text.join("\n") },
+    Math.min(next + 1, lines.length),
+  ];
 }
 
 function indented(lines, at) {
   let next = at;
   while (next < lines.length && (blank(lines[next]) || indent(lines[next]) >= 4)) next++;
   while (blank(lines[next - 1])) next--;
-  return [{ type: "code", language: "", text: lines.slice(at, next).map((line) => line.slice(4)).join("\n") }, next];
+  return [
+    {
+      type: "code",
+      language: "",
+      text: lines
+        .slice(at, next)
+        .map((line) => line.slice(4))
+        .join("\n"),
+    },
+    next,
+  ];
 }
 
 function quoted(lines, at, depth) {
@@ -179,44 +170,4 @@ function tasked(inner) {
   const match = /^\[([ xX])\] +(?=\S)/.exec(inner[0]);
   if (!match) return [null, inner];
   return [match[1] !== " ", [inner[0].slice(match[0].length), ...inner.slice(1)]];
-}
-
-function isTable(lines, at) {
-  const rulers = lines[at + 1];
-  if (rulers === undefined || !lines[at].includes("|") || !delimiter.test(rulers) || !/[|:]/.test(rulers)) return false;
-  return cells(lines[at]).length === cells(rulers).length;
-}
-
-function table(lines, at) {
-  const head = cells(lines[at]);
-  const align = cells(lines[at + 1]).map((cell) => {
-    const [left, right] = [cell.startsWith(":"), cell.endsWith(":")];
-    return left && right ? "center" : right ? "right" : left ? "left" : "";
-  });
-  const rows = [];
-  let next = at + 2;
-  for (; next < lines.length && !blank(lines[next]) && !interrupts(lines[next]) && indent(lines[next]) < 4; next++) {
-    const row = cells(lines[next]);
-    rows.push(head.map((_, i) => row[i] ?? ""));
-  }
-  return [{ type: "table", align, head, rows }, next];
-}
-
-// cells splits a row at its bars; one behind a backslash, or in code, is text.
-function cells(line) {
-  const out = [""];
-  let code = false;
-  const row = line.trim().replace(/^\|/, "");
-  for (let i = 0; i < row.length; i++) {
-    if (row[i] === "\\" && row[i + 1] === "|") {
-      out[out.length - 1] += "|";
-      i++;
-      continue;
-    }
-    if (row[i] === "`") code = !code && row.includes("`", i + 1);
-    if (row[i] === "|" && !code) out.push("");
-    else out[out.length - 1] += row[i];
-  }
-  if (out.length > 1 && blank(out.at(-1))) out.pop();
-  return out.map((cell) => cell.trim());
 }

@@ -1,5 +1,7 @@
 // What stands inside a paragraph: code, emphasis, links, breaks.
 
+import { merge, pair } from "./emphasis.js";
+
 const escapable = /[!-/:-@[-`{-~]/;
 const bareURL = /https?:\/\/[^\s<>"'`\\]+/y;
 const bracketed = /<([a-z][a-z0-9+.-]{1,31}:[^\s<>]*|[\w.+-]+@[\w-]+(?:\.[\w-]+)+)>/iy;
@@ -23,7 +25,7 @@ class Scanner {
   constructor(text) {
     this.text = text;
     this.at = 0;
-    this.out = []; // strings, nodes, and marks {mark, length, run, opens, closes}; run is the length at first
+    this.out = []; // strings, nodes, and marks of emphasis.js
     this.brackets = []; // places in out
     this.unclosed = new Set(); // lengths of runs of backticks that nothing closes
   }
@@ -79,7 +81,7 @@ class Scanner {
     const ticks = /`+/y;
     ticks.lastIndex = at;
     const run = ticks.exec(text)[0];
-    for (let end = at + run.length; !this.unclosed.has(run.length); ) {
+    for (let end = at + run.length; !this.unclosed.has(run.length);) {
       end = text.indexOf(run, end);
       if (end < 0) {
         this.unclosed.add(run.length);
@@ -114,7 +116,11 @@ class Scanner {
       return;
     }
     this.out.push({
-      mark: c, length, run: length, opens: left && (!word || !right || punctuation(before)), closes: right && (!word || !left || punctuation(after)),
+      mark: c,
+      length,
+      run: length,
+      opens: left && (!word || !right || punctuation(before)),
+      closes: right && (!word || !left || punctuation(after)),
     });
     this.at = end;
   }
@@ -159,79 +165,50 @@ class Scanner {
 }
 
 const specials = [
-  ["<", lineBreak, (s, [all]) => {
-    s.out.push({ type: "break" });
-    s.at += all.length;
-    return true;
-  }],
-  ["<", bracketed, (s, [all, address]) => s.link(address.includes(":") ? address : `mailto:${address}`, address, all.length)],
-  ["&", entity, (s, [all, decimal, hex, name]) => {
-    const code = decimal ? parseInt(decimal, 10) : parseInt(hex ?? "0", 16);
-    s.push(name ? entities[name.toLowerCase()] : code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : "\ufffd");
-    s.at += all.length;
-    return true;
-  }],
-  ["h", bareURL, (s, [all]) => {
-    if (/[\p{L}\p{N}_]/u.test(s.text[s.at - 1] ?? "") || s.brackets.length > 0) return false;
-    let url = all.replace(/[.,;:!?*_~]+$/, "");
-    while (url.endsWith(")") && url.split(")").length > url.split("(").length) url = url.slice(0, -1);
-    return s.link(url, url, url.length);
-  }],
+  [
+    "<",
+    lineBreak,
+    (s, [all]) => {
+      s.out.push({ type: "break" });
+      s.at += all.length;
+      return true;
+    },
+  ],
+  [
+    "<",
+    bracketed,
+    (s, [all, address]) => s.link(address.includes(":") ? address : `mailto:${address}`, address, all.length),
+  ],
+  [
+    "&",
+    entity,
+    (s, [all, decimal, hex, name]) => {
+      const code = decimal ? parseInt(decimal, 10) : parseInt(hex ?? "0", 16);
+      s.push(
+        name ? entities[name.toLowerCase()] : code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : "\ufffd",
+      );
+      s.at += all.length;
+      return true;
+    },
+  ],
+  [
+    "h",
+    bareURL,
+    (s, [all]) => {
+      if (/[\p{L}\p{N}_]/u.test(s.text[s.at - 1] ?? "") || s.brackets.length > 0) return false;
+      let url = all.replace(/[.,;:!?*_~]+$/, "");
+      while (url.endsWith(")") && url.split(")").length > url.split("(").length) url = url.slice(0, -1);
+      return s.link(url, url, url.length);
+    },
+  ],
 ];
 
 // destination reads "(href "title")" at a place in text; null if there is none.
 function destination(text, at) {
-  const pattern = /\(\s*(?:<([^<>\n]*)>|((?:[^\s()\\]|\\.|\((?:[^\s()\\]|\\.)*\))*))(?:\s+(?:"[^"]*"|'[^']*'|\([^()]*\)))?\s*\)/y;
+  const pattern =
+    /\(\s*(?:<([^<>\n]*)>|((?:[^\s()\\]|\\.|\((?:[^\s()\\]|\\.)*\))*))(?:\s+(?:"[^"]*"|'[^']*'|\([^()]*\)))?\s*\)/y;
   pattern.lastIndex = at;
   const match = pattern.exec(text);
   if (!match) return null;
   return { href: (match[1] ?? match[2]).replace(/\\([!-/:-@[-`{-~])/g, "$1"), end: pattern.lastIndex };
-}
-
-const reach = 1000; // items that emphasis may span, so that a text full of marks takes no time
-
-// pair makes emphasis of the marks in items, from the innermost outwards, as CommonMark says.
-function pair(items, from) {
-  const bottom = {}; // by kind of mark: no opener before here
-  for (let close = from; close < items.length; close++) {
-    const closer = items[close];
-    if (!closer.mark || !closer.closes) continue;
-    const kind = `${closer.mark}${closer.opens}${closer.run % 3}`;
-    let open = close - 1;
-    const last = Math.max(bottom[kind] ?? from, close - reach);
-    while (open >= last && !matches(items[open], closer)) open--;
-    if (open < last) {
-      bottom[kind] = close;
-      continue;
-    }
-    const opener = items[open];
-    const used = closer.mark === "~" ? closer.length : Math.min(2, opener.length, closer.length);
-    const type = closer.mark === "~" ? "del" : used === 2 ? "strong" : "em";
-    const node = { type, children: merge(items.slice(open + 1, close)) };
-    opener.length -= used;
-    closer.length -= used;
-    const rest = [opener, node, closer].filter((item) => item.mark === undefined || item.length > 0);
-    items.splice(open, close - open + 1, ...rest);
-    for (const key in bottom) bottom[key] = Math.min(bottom[key], open);
-    close = items.indexOf(node, open); // what is left of the closer comes next
-  }
-}
-
-function matches(opener, closer) {
-  if (opener.mark !== closer.mark || !opener.opens) return false;
-  if (closer.mark === "~") return opener.length === closer.length;
-  const both = opener.closes || closer.opens;
-  return !both || (opener.run + closer.run) % 3 !== 0 || (opener.run % 3 === 0 && closer.run % 3 === 0);
-}
-
-// merge turns marks and brackets that nothing came of back into text, and joins neighbouring strings.
-function merge(items) {
-  const out = [];
-  for (const item of items) {
-    const text = typeof item === "string" ? item : item.mark ? item.mark.repeat(item.length) : item.bracket;
-    if (text === undefined) out.push(item);
-    else if (typeof out.at(-1) === "string") out[out.length - 1] += text;
-    else if (text) out.push(text);
-  }
-  return out;
 }

@@ -38,7 +38,11 @@ export class Rendering {
       case "code":
         return this.code(block.text, block.language);
       case "quote":
-        return el("blockquote", {}, block.blocks.map((inner) => this.block(inner)));
+        return el(
+          "blockquote",
+          {},
+          block.blocks.map((inner) => this.block(inner)),
+        );
       case "list":
         return this.list(block);
       case "table":
@@ -49,21 +53,44 @@ export class Rendering {
   }
 
   list({ ordered, start, loose, items }) {
-    return el(ordered ? "ol" : "ul", { start: ordered && start !== 1 ? start : null }, items.map((item) => {
-      const content = item.blocks.flatMap((b) => (b.type === "paragraph" && !loose ? spans(b.text) : [this.block(b)]));
-      if (item.task === null) return el("li", {}, content);
-      const box = el("input", { type: "checkbox", disabled: true, checked: item.task, aria: { label: item.task ? "done" : "open" } });
-      return el("li", { class: "task" }, box, content);
-    }));
+    return el(
+      ordered ? "ol" : "ul",
+      { start: ordered && start !== 1 ? start : null },
+      items.map((item) => {
+        const content = item.blocks.flatMap((b) =>
+          b.type === "paragraph" && !loose ? spans(b.text) : [this.block(b)],
+        );
+        if (item.task === null) return el("li", {}, content);
+        const box = el("input", {
+          type: "checkbox",
+          disabled: true,
+          checked: item.task,
+          aria: { label: item.task ? "done" : "open" },
+        });
+        return el("li", { class: "task" }, box, content);
+      }),
+    );
   }
 }
 
 function table({ align, head, rows }) {
-  const cell = (name) => (text, i) => el(name, { class: align[i] || null, scope: name === "th" ? "col" : null }, spans(text));
-  return el("div", { class: "scroll", role: "region", tabindex: "0", aria: { label: "Table" } },
-    el("table", {},
+  const cell = (name) => (text, i) =>
+    el(name, { class: align[i] || null, scope: name === "th" ? "col" : null }, spans(text));
+  return el(
+    "div",
+    { class: "scroll", role: "region", tabindex: "0", aria: { label: "Table" } },
+    el(
+      "table",
+      {},
       el("thead", {}, el("tr", {}, head.map(cell("th")))),
-      rows.length > 0 && el("tbody", {}, rows.map((row) => el("tr", {}, row.map(cell("td")))))));
+      rows.length > 0 &&
+        el(
+          "tbody",
+          {},
+          rows.map((row) => el("tr", {}, row.map(cell("td")))),
+        ),
+    ),
+  );
 }
 
 const plainCode = (text) => el("pre", {}, el("code", { text }));
