@@ -71,7 +71,7 @@ func (b *Buffer) Bytes() []byte {
 	defer b.mu.Unlock()
 	if b.host == nil {
 		b.host = make([]byte, b.n)
-		if err := b.device.main.do(func() error { return b.fetch() }); err != nil {
+		if err := b.device.main.do(b.download); err != nil {
 			panic("BUG: cuda: " + err.Error()) // the GPU is lost, which every command buffer says too
 		}
 	}
@@ -126,11 +126,17 @@ func (b *Buffer) send() error {
 	return check("send "+b.label, cu.MemcpyHtoD(b.address+uintptr(lo), unsafe.Pointer(&b.host[lo]), uintptr(hi-lo)))
 }
 
-// fetch brings the CPU's bytes up to the GPU's, when the CPU has a copy.
+// fetch brings the CPU's bytes up to the GPU's, when the CPU has a copy; the GPU's context is current.
 func (b *Buffer) fetch() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	if b.host == nil {
 		return nil
 	}
+	return b.download()
+}
+
+func (b *Buffer) download() error {
 	return check("fetch "+b.label, cu.MemcpyDtoH(unsafe.Pointer(&b.host[0]), b.address, uintptr(b.n)))
 }
 

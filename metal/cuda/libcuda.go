@@ -30,12 +30,13 @@ var cu struct {
 	ModuleUnload           func(uintptr) int32
 	ModuleGetFunction      func(*uintptr, uintptr, string) int32
 	FuncGetAttribute       func(*int32, int32, uintptr) int32
-	LaunchKernel           func(f uintptr, gx, gy, gz, bx, by, bz, shared uint32, stream uintptr, params, extra unsafe.Pointer) int32
-	EventCreate            func(*uintptr, uint32) int32
-	EventRecord            func(uintptr, uintptr) int32
-	EventElapsedTime       func(*float32, uintptr, uintptr) int32
-	EventDestroy           func(uintptr) int32
-	GetErrorString         func(int32, *uintptr) int32
+	LaunchKernel           func(f uintptr, gx, gy, gz, bx, by, bz, shared uint32, stream uintptr,
+		params, extra unsafe.Pointer) int32
+	EventCreate      func(*uintptr, uint32) int32
+	EventRecord      func(uintptr, uintptr) int32
+	EventElapsedTime func(*float32, uintptr, uintptr) int32
+	EventDestroy     func(uintptr) int32
+	GetErrorString   func(int32, *uintptr) int32
 }
 
 // Attributes of devices and functions, CUdevice_attribute and CUfunction_attribute.

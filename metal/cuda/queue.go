@@ -70,9 +70,13 @@ func (b *CommandBuffer) SignalEvent(e driver.Event, value uint64) {
 	})
 }
 
-// WaitEvent holds the steps that follow back.
+// WaitEvent holds the steps that follow back. What the steps before wrote is fetched first: what the CPU writes
+// meanwhile is sent after, and must not bring old bytes along.
 func (b *CommandBuffer) WaitEvent(e driver.Event, value uint64) {
 	b.add(func() error {
+		if err := b.fetch(); err != nil {
+			return err
+		}
 		e.(*Event).wait(value)
 		return b.send()
 	})

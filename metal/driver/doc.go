@@ -14,5 +14,6 @@
 //   - Command buffers of one queue run in the order of their commits, one after the other as far as memory is
 //     concerned. Dispatches of a serial encoder do too; those of a concurrent encoder only across Barrier.
 //   - The CPU neither reads what queued work writes nor writes what it reads, by the page: ranges with owners of
-//     their own (a slot, a parameter block that is rewritten) are buffers of their own. Small parameters go by SetBytes.
+//     their own (a slot, a parameter block that is rewritten) are buffers of their own. Small parameters go by
+//     SetBytes.
 package driver

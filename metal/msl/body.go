@@ -6,7 +6,7 @@ func (u *unit) scanBody(f *function) {
 		if !u.ident(i) {
 			continue
 		}
-		t := u.toks[i]
+		t := u.tok(i)
 		switch {
 		case t.text == "threadgroup" && u.isStorage(i):
 			vars, end := u.threadgroupVars(i)
@@ -27,7 +27,7 @@ func (u *unit) scanBody(f *function) {
 // isStorage tells a threadgroup variable from a pointer or reference into threadgroup memory.
 func (u *unit) isStorage(i int) bool {
 	for j := i + 1; j < len(u.toks); j++ {
-		switch u.toks[j].text {
+		switch u.tok(j).text {
 		case "<":
 			j = u.skipBrackets(j)
 		case "*", "&", ")", "&&":
@@ -51,7 +51,7 @@ func (u *unit) threadgroupVars(first int) (vars []tgVar, end int) {
 		if n == 0 {
 			typ = u.text(part[:at]) // what precedes the first name
 		}
-		v := tgVar{first: first, last: end, typ: typ, name: u.toks[part[at]].text, line: u.toks[first].line}
+		v := tgVar{first: first, last: end, typ: typ, name: u.tok(part[at]).text, line: u.tok(first).line}
 		rest := part[at+1:]
 		for k, j := range rest {
 			if u.isAny(j, "=", "{") {

@@ -81,7 +81,7 @@ func (u *unit) replacements(to target) []string {
 // blank removes tokens first to last but for line markers.
 func (u *unit) blank(out []string, first, last int) {
 	for j := first; j <= last; j++ {
-		if u.toks[j].kind != kDirective {
+		if u.tok(j).kind != kDirective {
 			out[j] = ""
 		}
 	}

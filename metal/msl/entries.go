@@ -32,8 +32,9 @@ func (u *unit) cudaEntries(b *strings.Builder, kernels []kernel) {
 		expr := "metal::msl_user::" + k.expr
 		fmt.Fprintf(b, "#if !defined(MSL_ONLY) || defined(MSL_ONLY_%s)\n", k.name)
 		fmt.Fprintf(b, "extern \"C\" __global__ void %s%s(const __grid_constant__ msl_cuda_args a) {\n", bounds, k.name)
-		fmt.Fprintf(b, "  if (!::msl::in_grid(a)) return;\n  using namespace metal; using F = ::msl::fn<decltype(&%s)>;\n", expr)
-		fmt.Fprintf(b, "  const ::msl::builtin b(a); (void)b;\n  %s(%s);\n}\n", expr, k.pass(func(i int, arg Argument) string {
+		b.WriteString("  if (!::msl::in_grid(a)) return;\n  using namespace metal;\n")
+		fmt.Fprintf(b, "  using F = ::msl::fn<decltype(&%s)>; const ::msl::builtin b(a); (void)b;\n", expr)
+		fmt.Fprintf(b, "  %s(%s);\n}\n", expr, k.pass(func(i int, arg Argument) string {
 			if arg.Kind == "buffer" {
 				return fmt.Sprintf("::msl::from_address<F::arg<%d>>::get(a.buffer[%d])", i, arg.Index)
 			}

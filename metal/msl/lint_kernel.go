@@ -26,7 +26,7 @@ func (u *unit) lintAttributes() {
 		list, _ := u.attributesAt(i)
 		for _, a := range list {
 			if builtins[a.name] == nil && !otherAttributes[a.name] {
-				u.fail(a.line, u.toks[i].file, "attribute",
+				u.fail(a.line, u.tok(i).file, "attribute",
 					"[[%s]]: not an attribute of compute functions that is known here", a.name)
 			}
 		}
@@ -92,7 +92,7 @@ func (u *unit) lintBuiltin(file string, p param, arg Argument, width int) int {
 
 func (u *unit) builtinWidth(p param) int {
 	for _, i := range p.tokens {
-		switch u.toks[i].text {
+		switch u.tok(i).text {
 		case "ushort", "uint", "uint16_t", "uint32_t":
 			return 1
 		case "ushort2", "uint2":

@@ -18,7 +18,8 @@ func (u *unit) lintSignature(f *function) {
 	for i, p := range f.params {
 		if p.indir && p.space == "" && !u.dependent(p) {
 			u.fail(p.line, file, "address-space",
-				"parameter %d (%q) of %s: pointer or reference without device, constant, threadgroup or thread", i+1, p.name, f.name)
+				"parameter %d (%q) of %s: pointer or reference without device, constant, threadgroup or thread",
+				i+1, p.name, f.name)
 		}
 	}
 	indir, space := u.resultKind(f)
@@ -47,7 +48,7 @@ func (u *unit) resultKind(f *function) (indir, space bool) {
 			continue
 		}
 		indir = indir || u.isAny(i, "*", "&")
-		space = space || isSpace(u.toks[i].text)
+		space = space || isSpace(u.tok(i).text)
 	}
 	return indir, space
 }
@@ -58,7 +59,7 @@ func (u *unit) lintPointers(f *function) {
 	for i := f.body; i < f.last; i++ {
 		switch {
 		case u.is(i, "static") && u.ident(i) && !u.is(i+1, "constexpr"):
-			u.fail(u.toks[i].line, file, "static-local", "%s: static local variables do not exist in MSL", f.name)
+			u.fail(u.tok(i).line, file, "static-local", "%s: static local variables do not exist in MSL", f.name)
 		case u.isAny(i, ";", "{", "}", "("):
 			u.lintDeclaration(f, i)
 		case u.isAny(i, "static_cast", "reinterpret_cast", "const_cast") && u.is(i+1, "<"):
@@ -70,7 +71,7 @@ func (u *unit) lintPointers(f *function) {
 // lintDeclaration looks at what starts after token i: [const] type (*|&)+ name, as a statement, in a for or in a cast.
 func (u *unit) lintDeclaration(f *function, i int) {
 	j := i + 1
-	for j < f.last && (u.isAny(j, "const", "volatile", "constexpr") || u.toks[j].kind == kDirective) {
+	for j < f.last && (u.isAny(j, "const", "volatile", "constexpr") || u.tok(j).kind == kDirective) {
 		j++
 	}
 	if j >= f.last || !u.isType(j) {
@@ -84,8 +85,8 @@ func (u *unit) lintDeclaration(f *function, i int) {
 	if stars == k {
 		return
 	}
-	line, file := u.toks[j].line, u.file(f)
-	name := u.toks[stars].text
+	line, file := u.tok(j).line, u.file(f)
+	name := u.tok(stars).text
 	statement := !u.is(i, "(") && !isSpace(name) && u.isAny(stars+1, "=", ";", ",", "[", ":")
 	loop := u.is(i, "(") && u.is(i-1, "for")
 	switch {
@@ -101,10 +102,10 @@ func (u *unit) lintCast(f *function, i int) {
 	indir, space := false, false
 	for j := i + 2; j < u.closeAngle(i+1); j++ {
 		indir = indir || u.isAny(j, "*", "&")
-		space = space || isSpace(u.toks[j].text)
+		space = space || isSpace(u.tok(j).text)
 	}
 	if indir && !space {
-		u.fail(u.toks[i].line, u.file(f), "address-space", "%s to a pointer without an address space", u.toks[i].text)
+		u.fail(u.tok(i).line, u.file(f), "address-space", "%s to a pointer without an address space", u.tok(i).text)
 	}
 }
 

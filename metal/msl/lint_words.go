@@ -47,7 +47,7 @@ func words(s string) map[string]bool {
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 func (u *unit) isType(i int) bool {
-	t := u.toks[i].text
+	t := u.tok(i).text
 	return u.ident(i) && (scalarTypes[t] || vectorType(t) || u.types[t] ||
 		strings.HasPrefix(t, "packed_") && vectorType(t[7:]))
 }
@@ -76,7 +76,7 @@ func (u *unit) lintWords(s Source) {
 }
 
 func (u *unit) lintWord(i int) {
-	t := u.toks[i]
+	t := u.tok(i)
 	if message, bad := forbidden[t.text]; bad {
 		u.fail(t.line, t.file, "forbidden", "%s", message)
 	}
@@ -90,7 +90,7 @@ func (u *unit) lintWord(i int) {
 	if unsupported.MatchString(t.text) && !u.is(i-1, ".") {
 		u.warn(t.line, t.file, "not-covered", "%s: not covered by the emulator", t.text)
 	}
-	if t.text == "operator" && u.toks[i+1].kind == kString {
+	if t.text == "operator" && u.tok(i+1).kind == kString {
 		u.fail(t.line, t.file, "forbidden", "MSL has no user-defined literals")
 	}
 	if reserved[t.text] && i > 0 && (u.isType(i-1) || u.is(i-1, "*")) && u.isAny(i+1, ";", "=", ",", "[", ")") {
@@ -104,12 +104,12 @@ func (u *unit) lintLambdas(s Source) {
 		return
 	}
 	for i := 1; i < len(u.toks); i++ {
-		starts := u.toks[i-1].kind == kPunct && strings.ContainsAny(u.toks[i-1].text, "=(,{;&|?:")
+		starts := u.tok(i-1).kind == kPunct && strings.ContainsAny(u.tok(i-1).text, "=(,{;&|?:")
 		if !starts || !u.is(i, "[") || u.is(i+1, "[") {
 			continue
 		}
 		if c := u.close(i); u.isAny(c+1, "(", "{") {
-			u.warn(u.toks[i].line, u.toks[i].file, "lambda", "lambda expressions need MSL 3.2 or later")
+			u.warn(u.tok(i).line, u.tok(i).file, "lambda", "lambda expressions need MSL 3.2 or later")
 		}
 	}
 }

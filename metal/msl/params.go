@@ -4,7 +4,7 @@ package msl
 func (u *unit) params(open int) []param {
 	end := u.close(open)
 	var list []param
-	p := param{line: u.toks[open].line}
+	p := param{line: u.tok(open).line}
 	flush := func() {
 		if len(p.tokens) > 0 {
 			u.describe(&p)
@@ -17,7 +17,7 @@ func (u *unit) params(open int) []param {
 			i = next - 1
 			continue
 		}
-		switch t := u.toks[i]; {
+		switch t := u.tok(i); {
 		case t.kind == kDirective:
 		case t.text == ",":
 			flush()
@@ -39,12 +39,12 @@ func (u *unit) params(open int) []param {
 func (u *unit) describe(p *param) {
 	for n := len(p.tokens) - 1; n > 0; n-- { // the name is the last identifier
 		if i := p.tokens[n]; u.ident(i) {
-			p.name = u.toks[i].text
+			p.name = u.tok(i).text
 			break
 		}
 	}
 	for _, i := range p.tokens {
-		switch t := u.toks[i].text; t {
+		switch t := u.tok(i).text; t {
 		case "device", "constant", "threadgroup", "thread":
 			p.space = t
 			p.konst = p.konst || t == "constant"

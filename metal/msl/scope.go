@@ -27,8 +27,8 @@ func (u *unit) specialised(v *variable, to target, init string) string {
 	case to == targetCheck:
 		return fmt.Sprintf("extern __constant %s %s;", v.typ, v.name)
 	case v.derived && to == targetHost:
-		return fmt.Sprintf("static struct { using msl_constant = %[1]s; MSL_FN operator %[1]s() const { return%[2]s; } } %[3]s;",
-			v.typ, init, v.name)
+		return fmt.Sprintf("static struct { using msl_constant = %[1]s; "+
+			"MSL_FN operator %[1]s() const { return%[2]s; } } %[3]s;", v.typ, init, v.name)
 	case v.derived:
 		return fmt.Sprintf("static constexpr %s %s =%s;", v.typ, v.name, init)
 	case to == targetHost:
@@ -40,7 +40,7 @@ func (u *unit) specialised(v *variable, to target, init string) string {
 	}
 	given := fmt.Sprintf("::msl::constant_value<%s>(MSL_CONSTANT_%d, MSL_CONSTANT_FLOAT_%d)", v.typ, v.fc, v.fc)
 	return fmt.Sprintf("\n#ifdef MSL_CONSTANT_%d\n%s#else\n%s#endif\n#line %d\n", v.fc, declare(true, given),
-		declare(false, v.typ+"(0)"), u.toks[v.last].line)
+		declare(false, v.typ+"(0)"), u.tok(v.last).line)
 }
 
 // plainConstant gives a constant the storage of its target.

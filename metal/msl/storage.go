@@ -91,7 +91,7 @@ func (u *unit) localConstants(f *function, text string) string {
 			continue
 		}
 		for n, j := range s {
-			if u.is(j, "=") && n > 0 && wanted[u.toks[s[n-1]].text] {
+			if u.is(j, "=") && n > 0 && wanted[u.tok(s[n-1]).text] {
 				kept = append([]string{u.text(s)}, kept...)
 				note(u.text(s[n+1:]))
 				break
@@ -107,7 +107,7 @@ func (u *unit) bodyStatements(f *function) [][]int {
 	var s []int
 	for i := f.body + 1; i < f.last; i++ {
 		switch {
-		case u.toks[i].kind == kDirective:
+		case u.tok(i).kind == kDirective:
 		case u.is(i, "{"):
 			i, s = u.close(i), nil
 		case u.is(i, ";"):

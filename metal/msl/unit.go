@@ -5,6 +5,7 @@ import "strings"
 // A unit is a parsed source. Its declarations name tokens by index.
 type unit struct {
 	toks      []token
+	closes    map[int]int // index of an opening bracket -> of its closing one
 	functions []*function
 	variables []*variable
 	types     map[string]bool // struct, enum, typedef, using and template parameter names
@@ -67,11 +68,19 @@ type variable struct {
 	line         int
 }
 
-func (u *unit) file(f *function) string { return u.toks[f.first].file }
+func (u *unit) file(f *function) string { return u.tok(f.first).file }
+
+// tok gives token i, or none that means anything where the text has ended.
+func (u *unit) tok(i int) token {
+	if i < 0 || i >= len(u.toks) {
+		return token{kind: kDirective}
+	}
+	return u.toks[i]
+}
 
 // is tells whether token i has this text.
 func (u *unit) is(i int, text string) bool {
-	return i >= 0 && i < len(u.toks) && u.toks[i].text == text && u.toks[i].kind != kDirective
+	return u.tok(i).text == text && u.tok(i).kind != kDirective
 }
 
 // isAny tells whether token i is one of words.
@@ -84,7 +93,7 @@ func (u *unit) isAny(i int, words ...string) bool {
 	return false
 }
 
-func (u *unit) ident(i int) bool { return i < len(u.toks) && u.toks[i].kind == kIdent }
+func (u *unit) ident(i int) bool { return u.tok(i).kind == kIdent }
 
 // span lists the tokens first to last.
 func span(first, last int) []int {
@@ -99,38 +108,47 @@ func span(first, last int) []int {
 func (u *unit) text(idx []int) string {
 	var b strings.Builder
 	for n, i := range idx {
-		if n > 0 && u.toks[i].pre != "" {
+		if n > 0 && u.tok(i).pre != "" {
 			b.WriteByte(' ')
 		}
-		b.WriteString(u.toks[i].text)
+		b.WriteString(u.tok(i).text)
 	}
 	return b.String()
 }
 
-// close returns the index of the bracket that closes the one at i.
+// close returns the index of the bracket that closes the one at i, or of the last token.
 func (u *unit) close(i int) int {
-	depth := 0
-	for ; i < len(u.toks); i++ {
-		if u.toks[i].kind != kPunct {
+	if end, ok := u.closes[i]; ok {
+		return end
+	}
+	return len(u.toks) - 1
+}
+
+// matchBrackets pairs round, square and curly brackets; which kind closes which is left to the compiler.
+func matchBrackets(toks []token) map[int]int {
+	closes := map[int]int{}
+	var open []int
+	for i, t := range toks {
+		if t.kind != kPunct {
 			continue
 		}
-		switch u.toks[i].text {
+		switch t.text {
 		case "(", "[", "{":
-			depth++
+			open = append(open, i)
 		case ")", "]", "}":
-			if depth--; depth == 0 {
-				return i
+			if n := len(open); n > 0 {
+				closes[open[n-1]], open = i, open[:n-1]
 			}
 		}
 	}
-	return len(u.toks) - 1
+	return closes
 }
 
 // closeAngle returns the index of the '>' that closes the '<' at i, or -1.
 func (u *unit) closeAngle(i int) int {
 	depth := 0
 	for ; i < len(u.toks); i++ {
-		switch u.toks[i].text {
+		switch u.tok(i).text {
 		case "(", "[", "{":
 			i = u.close(i)
 		case "<":
@@ -185,7 +203,7 @@ func (u *unit) attributesAt(i int) (list []attribute, end int) {
 		if !u.ident(j) {
 			continue
 		}
-		a := attribute{name: u.toks[j].text, line: u.toks[j].line}
+		a := attribute{name: u.tok(j).text, line: u.tok(j).line}
 		if u.is(j+1, "(") {
 			c := u.close(j + 1)
 			a.arg = u.text(span(j+2, c-1))

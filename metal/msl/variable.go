@@ -19,7 +19,7 @@ func (u *unit) variable(f *function, equals int) {
 	if name < 0 {
 		return
 	}
-	v.name, v.line = u.toks[name].text, u.toks[name].line
+	v.name, v.line = u.tok(name).text, u.tok(name).line
 	if n := len(typ); n > 0 && typ[n-1] == name {
 		typ = typ[:n-1]
 	}
@@ -35,7 +35,7 @@ func (u *unit) typeAndName(v *variable, stop int) (typ []int, name int) {
 			j = next - 1
 			continue
 		}
-		switch t := u.toks[j]; {
+		switch t := u.tok(j); {
 		case t.kind == kDirective:
 		case t.text == "constant":
 			v.constant = true
@@ -64,7 +64,7 @@ func (u *unit) findDerived() {
 			continue
 		}
 		for _, i := range v.init {
-			if dynamic[u.toks[i].text] {
+			if dynamic[u.tok(i).text] {
 				v.derived = true
 				dynamic[v.name] = true
 			}

@@ -72,7 +72,8 @@ func (d *Device) label(text string) uintptr {
 // https://developer.apple.com/documentation/metal/mtldevice/makebuffer(length:options:)
 func (d *Device) NewBuffer(n int) (driver.Buffer, error) {
 	if n < 1 || int64(n) > d.info.MaxBuffer {
-		return nil, fmt.Errorf("allocate a buffer of %d bytes: %w: 1 to %d allowed", n, driver.ErrOutOfMemory, d.info.MaxBuffer)
+		return nil, fmt.Errorf("allocate a buffer of %d bytes: %w: 1 to %d allowed", n, driver.ErrOutOfMemory,
+			d.info.MaxBuffer)
 	}
 	p := push()
 	defer p.drain()

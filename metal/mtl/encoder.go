@@ -81,11 +81,11 @@ func (e *Encoder) SetBuffer(index int, b driver.Buffer, offset int) {
 // SetBytes binds a copy of p.
 // https://developer.apple.com/documentation/metal/mtlcomputecommandencoder/setbytes(_:length:index:)
 func (e *Encoder) SetBytes(index int, p []byte) {
-	n := copy(e.bytes[:], p)
-	e.args[2], e.args[3], e.args[4] = uintptr(unsafe.Pointer(&e.bytes)), uintptr(len(p)), uintptr(index)
-	if n != len(p) {
+	if len(p) > maxBytes {
 		panic("BUG: mtl: more than 4096 bytes for SetBytes")
 	}
+	copy(e.bytes[:], p)
+	e.args[2], e.args[3], e.args[4] = uintptr(unsafe.Pointer(&e.bytes)), uintptr(len(p)), uintptr(index)
 	e.call(msgSetBytes)
 	e.buffers[index] = 0
 	e.changed &^= 1 << index

@@ -137,7 +137,7 @@ var misuses = map[string]misuse{
 		s := newScene(Options{})
 		s.add("bytes", func(e driver.Encoder) { e.SetBytes(1, make([]byte, 64)) })
 	}},
-	"read-only memory for an argument that is written": {"'out', buffer(1), is written but is read-only memory, 'map'", func() {
+	"read-only memory for what is written": {"'out', buffer(1), is written but is read-only memory, 'map'", func() {
 		s := newScene(Options{})
 		mem, err := syscall.Mmap(-1, 0, 4096, syscall.PROT_READ, syscall.MAP_ANON|syscall.MAP_PRIVATE)
 		s.check(err)
@@ -183,7 +183,7 @@ var misuses = map[string]misuse{
 
 	// Order
 	"the CPU reads what queued work writes": {
-		"the CPU touches byte 8 of buffer 'right' (256 bytes) while command buffer 'held', which writes it, is queued", func() {
+		"the CPU touches byte 8 of buffer 'right' (256 bytes) while command buffer 'held', which writes it", func() {
 			s := newScene(Options{})
 			s.hold()
 			sink = s.right.Bytes()[8]

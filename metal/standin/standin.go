@@ -54,7 +54,8 @@ func Inject(f Fault) error {
 	if err != nil {
 		return err
 	}
-	raw := fault{Skip: uint64(f.Skip), Count: uint64(f.Count), DelayMicros: uint64(f.Delay.Microseconds()), Error: uint64(f.Code)}
+	raw := fault{Skip: uint64(f.Skip), Count: uint64(f.Count), DelayMicros: uint64(f.Delay.Microseconds()),
+		Error: uint64(f.Code)}
 	put(raw.Label[:], f.Label)
 	l.addFault(&raw)
 	return nil

@@ -131,4 +131,3 @@ func droppedCommandBuffer(b *bench) {
 	}
 	b.wantWords(out, 0)
 }
-

@@ -19,7 +19,8 @@ func matrix(r *Run) (res Result, err error) {
 	}
 	out, outHalf := j.buffer(8*64*4), j.buffer((64+72)*2)
 	one := driver.D1(32)
-	j.dispatch(nil, "matrix_ops", one, one, buf(0, j.upload(raw(ha))), buf(1, j.upload(raw(hb))), buf(2, j.upload(raw(fc))),
+	j.dispatch(nil, "matrix_ops", one, one,
+		buf(0, j.upload(raw(ha))), buf(1, j.upload(raw(hb))), buf(2, j.upload(raw(fc))),
 		buf(3, out), buf(4, outHalf))
 	y, h := download[float32](j, out, 8*64), download[half](j, outHalf, 64+72)
 	if j.err != nil {
@@ -53,7 +54,8 @@ func matrix(r *Run) (res Result, err error) {
 	for i := range 64 {
 		triple[i/8][i%8] *= 3
 	}
-	want := []mat{c, transpose(c), transpose(c), multiply(a, b, mat{}), multiply(a, transpose(b), c), multiply(c, c, mat{}), triple, multiply(c, fill(2), fill(2))}
+	want := []mat{c, transpose(c), transpose(c), multiply(a, b, mat{}), multiply(a, transpose(b), c),
+		multiply(c, c, mat{}), triple, multiply(c, fill(2), fill(2))}
 	for k, m := range want {
 		for i := range 64 {
 			res.Checked++
@@ -65,7 +67,8 @@ func matrix(r *Run) (res Result, err error) {
 	for i := range 64 {
 		w := want[3][i/8][i%8]
 		if h[i].float() != w || h[64+i/8*9+i%8].float() != w {
-			return res, fmt.Errorf("matrix: half result [%d][%d] is %v and %v, want %v", i/8, i%8, h[i].float(), h[64+i/8*9+i%8].float(), w)
+			return res, fmt.Errorf("matrix: half result [%d][%d] is %v and %v, want %v", i/8, i%8, h[i].float(),
+				h[64+i/8*9+i%8].float(), w)
 		}
 	}
 	res.Limit = 1e-6
