@@ -62,7 +62,8 @@ func TestOpenCode(t *testing.T) {
 		args := append([]string{"run", "--agent", "plain", "--model", "fieldfare/demo", "--format", "json"}, flags...)
 		cmd := exec.CommandContext(ctx, programs[0], append(args, question)...)
 		cmd.Dir, cmd.Stdout, cmd.Stderr = project, out, out
-		cmd.Env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_DATA_HOME="+home, "XDG_STATE_HOME="+home,
+		// OpenCode takes its folder from PWD, which go test has set to the package's.
+		cmd.Env = append(os.Environ(), "PWD="+project, "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_DATA_HOME="+home, "XDG_STATE_HOME="+home,
 			"XDG_CACHE_HOME="+home, "OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1")
 		err = cmd.Run()
 		events, _ := os.ReadFile(out.Name())
