@@ -21,21 +21,6 @@ const (
 	KindFloat
 )
 
-// Size is the number of bytes of a value of kind k.
-func (k ConstantKind) Size() int {
-	switch k {
-	case KindBool:
-		return 1
-	case KindUshort:
-		return 2
-	}
-	return 4
-}
-
-func (k ConstantKind) String() string {
-	return [...]string{"bool", "int", "uint", "ushort", "float"}[k]
-}
-
 // Bool, Int, Uint, Ushort and Float make constants.
 func Bool(index int, v bool) Constant {
 	c := Constant{Index: index, Kind: KindBool}

@@ -8,9 +8,6 @@ func D1(x int) Size       { return Size{x, 1, 1} }
 func D2(x, y int) Size    { return Size{x, y, 1} }
 func D3(x, y, z int) Size { return Size{x, y, z} }
 
-// Count is the product of the axes.
-func (s Size) Count() int { return s.X * s.Y * s.Z }
-
 // Groups is the grid, in threads, of so many whole threadgroups.
 func Groups(groups, threadgroup Size) Size {
 	return Size{groups.X * threadgroup.X, groups.Y * threadgroup.Y, groups.Z * threadgroup.Z}
