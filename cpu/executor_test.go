@@ -55,14 +55,14 @@ func TestModelEqualsTheReference(t *testing.T) {
 
 func TestSameBitsWhateverChunksThreadsRingsAndExpertOrder(t *testing.T) {
 	m := randomModel("bits")
-	s := testSequence(m, 140)
+	s := testSequence(m, 100)
 	eachSet(t, func(t *testing.T, k *kernelSet) {
 		for _, kv := range []core.KVType{core.KVFloat16, core.KVFloat32} {
-			want, wantResidual := m.run(t, s, runPlan{kernels: k.name, threads: 1, chunks: []int{140}, ring: 400, kv: kv})
+			want, wantResidual := m.run(t, s, runPlan{kernels: k.name, threads: 1, chunks: []int{100}, ring: 400, kv: kv})
 			for _, plan := range []runPlan{
-				{threads: 2, chunks: []int{140}, ring: 400, reverse: true},
-				{threads: 3, chunks: []int{30, 33, 7, 70}, ring: 23 + 70},
-				{threads: 2, chunks: []int{5, 12, 13, 32, 1, 1, 2, 74}, ring: 23 + 74, reverse: true},
+				{threads: 2, chunks: []int{100}, ring: 400, reverse: true},
+				{threads: 3, chunks: []int{30, 33, 7, 30}, ring: 23 + 33},
+				{threads: 2, chunks: []int{5, 12, 13, 32, 1, 1, 2, 34}, ring: 23 + 34, reverse: true},
 			} {
 				plan.kernels, plan.kv = k.name, kv
 				got, residual := m.run(t, s, plan)
