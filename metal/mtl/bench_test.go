@@ -1,6 +1,7 @@
 package mtl_test
 
 import (
+	"runtime"
 	"testing"
 	"time"
 
@@ -34,18 +35,20 @@ func TestEncodingAllocatesNothing(t *testing.T) {
 	}
 }
 
-// The promise is 1 ms for one token's calls on a machine of its own. Here the stand-in's work is in the sum, and other
-// tests run beside this one: the fastest of many tokens has to stay below twice that.
+// The promise is 1 ms for one token's calls. The stand-in's own work is in the sum, and neighbours slow the processor
+// down: the fastest of many tokens has to stay below twice that.
 func TestEncodingATokenTakesAboutAMillisecond(t *testing.T) {
 	if testing.Short() || raceEnabled {
 		t.Skip("a measurement")
 	}
 	f := newFixture(t, standin.Options{Unguarded: true})
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	best := time.Hour
-	for range 200 {
-		start := time.Now()
+	for range 100 {
+		start := threadTime()
 		f.encodeToken(t)
-		best = min(best, time.Since(start))
+		best = min(best, threadTime()-start)
 	}
 	t.Logf("%v for %d dispatches in %d command buffers", best, commandBuffersPerToken*dispatchesPerCommandBuffer,
 		commandBuffersPerToken)
