@@ -243,13 +243,17 @@ func (b *tab) run(statements string) {
 	js[chromedp.Void](b, "(async () => {"+statements+"})()")
 }
 
-// until waits for an expression to be true.
+// until waits for an expression to be true. The page looks by itself, so that waiting costs little.
 func (b *tab) until(expression string) {
 	b.t.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
-		if js[bool](b, "Promise.resolve("+expression+").then(Boolean)") {
-			return
+	look := fmt.Sprintf(`(async () => {
+		for (let i = 0; i < 50; i++) {
+			if (await (%s)) return true;
+			await new Promise((resolve) => setTimeout(resolve, 20));
 		}
+		return false;
+	})()`, expression)
+	for deadline := time.Now().Add(patience); !js[bool](b, look); {
 		if time.Now().After(deadline) {
 			b.t.Fatalf("%s: not within %v; the page shows %q", expression, patience, js[string](b, `document.body.innerText`))
 		}
