@@ -1,6 +1,7 @@
 package page_test
 
 import (
+	"io"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fieldfare/fieldfare/server"
 	"github.com/fieldfare/fieldfare/server/page"
 )
 
@@ -95,5 +97,32 @@ func TestNothingComesFromElsewhereOrStandsInline(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Behind a server with a key, the page comes without one, and other addresses keep their errors.
+func TestTheServerMountsThePage(t *testing.T) {
+	s, _ := serveWithout(t, func(o *server.Options) { o.APIKey = "secret" })
+	for _, c := range []struct {
+		path, kind, holds string
+		status            int
+	}{
+		{"/", "text/html", "<title>fieldfare</title>", http.StatusOK},
+		{"/main.js", "text/javascript", "import", http.StatusOK},
+		{"/v1/nothing", "application/json", `"code":"not_found"`, http.StatusNotFound},
+		{"/health", "application/json", `"code":"invalid_api_key"`, http.StatusUnauthorized},
+	} {
+		resp, err := http.Get(s.URL() + c.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if resp.StatusCode != c.status || !strings.HasPrefix(resp.Header.Get("Content-Type"), c.kind) || !strings.Contains(string(body), c.holds) {
+			t.Errorf("%s: status %d, type %q, %.200s", c.path, resp.StatusCode, resp.Header.Get("Content-Type"), body)
+		}
 	}
 }
