@@ -12,33 +12,45 @@
 constant constexpr uint AFFINE_SIMDS = 4;  // simdgroups per threadgroup
 constant constexpr uint AFFINE_OUTPUTS = 4;
 
-// code makes a float of an unsigned code of at most 23 bits: 2^23 + code has the code in its low bits.
-static inline float code(uint bits) {
-    return as_type<float>(bits | 0x4B000000u) - 8388608.0f;
+// codes makes floats of the bits under a mask, below the 23rd: 2^23 + code has the code in its low bits. one is the bits
+// of 2^23.
+static inline float4 codes(uint4 words, uint mask, uint one) {
+    return as_type<float4>((words & mask) | one) - 8388608.0f;
 }
 
-static inline float4 codes(uint4 words, uint shift, uint mask) {
-    const uint4 c = (words >> shift) & mask;
-    return float4(code(c.x), code(c.y), code(c.z), code(c.w));
-}
-
-// code_word is word i of the codes that begin at a byte offset.
+// With one row, codes are taken where they stand in the word, times a power of the base, and the input is divided by it:
+// both exact. Only what lies above the 20th bit is shifted.
 template <uint BITS>
-static inline uint code_word(device const uchar *weights, uint base, uint i, bool aligned) {
-    if (aligned) {
-        return ((device const uint *)(weights + base))[i];
+static constexpr uint place(uint j) {
+    return BITS == 4 ? (j < 5 ? j : j - 3) : j % 2;
+}
+
+template <uint BITS>
+static constexpr uint shifted(uint j) {
+    return BITS == 4 ? (j < 5 ? 0 : 12) : j / 2 * 16;
+}
+
+// unplaced divides the inputs of codes j to j + 3 by their places' powers.
+template <uint BITS>
+static inline float4 unplaced(float4 x, uint j) {
+    if (BITS == 8) {
+        return x * float4(1.0f, 1.0f / 256, 1.0f, 1.0f / 256);
+    }
+    return j == 0 ? x * float4(1.0f, 1.0f / 16, 1.0f / 256, 1.0f / 4096)
+                  : x * float4(1.0f / 65536, 1.0f / 256, 1.0f / 4096, 1.0f / 65536);
+}
+
+// code_word is a word of codes at a byte address.
+template <uint BITS, bool ALIGNED>
+static inline uint code_word(device const uchar *at) {
+    if (ALIGNED) {
+        return *(device const uint *)at;
     }
     if (BITS == 4) {
-        device const ushort *part = (device const ushort *)(weights + base) + 2 * i;
+        device const ushort *part = (device const ushort *)at;
         return uint(part[0]) | uint(part[1]) << 16;
     }
-    device const uchar *part = weights + base + 4 * i;
-    return uint(part[0]) | uint(part[1]) << 8 | uint(part[2]) << 16 | uint(part[3]) << 24;
-}
-
-// half_at is the 16-bit value at an even byte offset.
-static inline uint half_at(device const uchar *weights, uint base, uint i) {
-    return ((device const ushort *)(weights + base))[i];
+    return uint(at[0]) | uint(at[1]) << 8 | uint(at[2]) << 16 | uint(at[3]) << 24;
 }
 
 // The places of four outputs' rows, in bytes.
@@ -55,84 +67,139 @@ static inline Quad quad_at(uint4 codes, uint4 scales, uint4 biases, uint4 rows, 
     return q;
 }
 
-// affine_sums makes one lane's shares of four outputs, [R]; row holds the rows' offsets in x. With one row, memory sets
-// the pace: the words of AHEAD rounds are asked for at once. Rounds past the end add 0 * 0.
-template <uint BITS, uint R>
-static inline void affine_sums(device const uchar *weights, Quad at, device const float *x, thread const uint *row,
-                               uint inputs, uint lane, thread float4 *sum) {
-    constexpr uint per_word = 32 / BITS;
-    constexpr uint per_group = 64 / per_word;
-    constexpr uint ahead = R == 1 ? 4 : 1;
-    const bool aligned = ((at.codes.x | at.codes.y | at.codes.z | at.codes.w) & 3) == 0;
-    const uint count = inputs / per_word;
-    for (uint r = 0; r < R; ++r) {
-        sum[r] = float4(0.0f);
+// Where a lane reads next.
+struct Reader {
+    device const uchar *codes[4];
+    device const ushort *scales[4], *biases[4];
+    device const float *x;
+    uint one;
+};
+
+template <uint BITS>
+static inline Reader reader_at(device const uchar *weights, Quad at, device const float *x, uint inputs, uint lane) {
+    const uint group = lane / (2 * BITS);  // a lane's word is of this group of the round's
+    Reader r;
+    for (uint o = 0; o < 4; ++o) {
+        r.codes[o] = weights + at.codes[o] + 4 * lane;
+        r.scales[o] = (device const ushort *)(weights + at.scales[o]) + group;
+        r.biases[o] = (device const ushort *)(weights + at.biases[o]) + group;
     }
-    for (uint first = lane; first < count; first += ahead * LANES) {
-        uint4 words[ahead], scales[ahead], biases[ahead];
+    r.x = x + lane * (32 / BITS);
+    r.one = 0x4B000000u | inputs >> 31;  // the same as without: a compiler would spell a constant out at every use
+    return r;
+}
+
+// affine_rounds adds a lane's words of N rounds, whose bytes are all asked for before any is used.
+template <uint BITS, uint R, bool ALIGNED, uint N>
+static inline void affine_rounds(thread Reader &in, thread const uint *row, thread float4 *sum) {
+    constexpr uint per_word = 32 / BITS;
+    constexpr uint groups = LANES / (2 * BITS);  // of a round
+    uint4 words[N], scales[N], biases[N];
+    #pragma unroll
+    for (uint n = 0; n < N; ++n) {
         #pragma unroll
-        for (uint a = 0; a < ahead; ++a) {
-            const uint i = first + a * LANES, g = i / per_group;
-            words[a] = scales[a] = biases[a] = uint4(0);
-            if (i < count) {
-                words[a] = uint4(code_word<BITS>(weights, at.codes.x, i, aligned), code_word<BITS>(weights, at.codes.y, i, aligned),
-                                 code_word<BITS>(weights, at.codes.z, i, aligned), code_word<BITS>(weights, at.codes.w, i, aligned));
-                scales[a] = uint4(half_at(weights, at.scales.x, g), half_at(weights, at.scales.y, g),
-                                  half_at(weights, at.scales.z, g), half_at(weights, at.scales.w, g));
-                biases[a] = uint4(half_at(weights, at.biases.x, g), half_at(weights, at.biases.y, g),
-                                  half_at(weights, at.biases.z, g), half_at(weights, at.biases.w, g));
-            }
+        for (uint o = 0; o < 4; ++o) {
+            words[n][o] = code_word<BITS, ALIGNED>(in.codes[o] + n * 4 * LANES);
+            scales[n][o] = in.scales[o][n * groups];
+            biases[n][o] = in.biases[o][n * groups];
+        }
+    }
+    #pragma unroll
+    for (uint n = 0; n < N; ++n) {
+        const float4 scale = as_type<float4>(scales[n] << 16), bias = as_type<float4>(biases[n] << 16);
+        float4 q[per_word];
+        #pragma unroll
+        for (uint j = 0; j < per_word; ++j) {
+            const uint at = R == 1 ? place<BITS>(j) * BITS : 0, shift = R == 1 ? shifted<BITS>(j) : j * BITS;
+            q[j] = codes(words[n] >> shift, ((1u << BITS) - 1) << at, in.one);
         }
         #pragma unroll
-        for (uint a = 0; a < ahead; ++a) {
-            const uint i = first + a * LANES;
-            const float4 scale = as_type<float4>(scales[a] << 16), bias = as_type<float4>(biases[a] << 16);
-            float4 q[per_word];
+        for (uint r = 0; r < R; ++r) {
+            float4 dot = float4(0.0f), total;
             #pragma unroll
-            for (uint j = 0; j < per_word; ++j) {
-                q[j] = codes(words[a], BITS * j, (1u << BITS) - 1);
+            for (uint j = 0; j < per_word; j += 4) {
+                const float4 x = *(device const float4 *)(in.x + row[r] + n * LANES * per_word + j);
+                const float4 v = R == 1 ? unplaced<BITS>(x, j) : x;
+                dot = fma(q[j], float4(v.x), dot);
+                dot = fma(q[j + 1], float4(v.y), dot);
+                dot = fma(q[j + 2], float4(v.z), dot);
+                dot = fma(q[j + 3], float4(v.w), dot);
+                total = j == 0 ? x : total + x;
             }
-            #pragma unroll
-            for (uint r = 0; r < R; ++r) {
-                float4 dot = float4(0.0f), total = float4(0.0f);
-                #pragma unroll
-                for (uint j = 0; j < per_word; j += 4) {
-                    float4 v = float4(0.0f);
-                    if (i < count) {
-                        v = *(device const float4 *)(x + row[r] + i * per_word + j);
-                    }
-                    dot = fma(q[j], float4(v.x), dot);
-                    dot = fma(q[j + 1], float4(v.y), dot);
-                    dot = fma(q[j + 2], float4(v.z), dot);
-                    dot = fma(q[j + 3], float4(v.w), dot);
-                    total += v;
-                }
-                const float t = (total.x + total.y) + (total.z + total.w);
-                sum[r] = fma(scale, dot, fma(bias, float4(t), sum[r]));
-            }
+            const float t = (total.x + total.y) + (total.z + total.w);
+            sum[r] = fma(scale, dot, fma(bias, float4(t), sum[r]));
         }
+    }
+    #pragma unroll
+    for (uint o = 0; o < 4; ++o) {
+        in.codes[o] += N * 4 * LANES;
+        in.scales[o] += N * groups;
+        in.biases[o] += N * groups;
+    }
+    in.x += N * LANES * per_word;
+}
+
+// affine_walk adds all of a lane's words. With one row, memory sets the pace: two rounds are under way at a time.
+template <uint BITS, uint R, bool ALIGNED>
+static inline void affine_walk(thread Reader &in, thread const uint *row, uint words, uint lane, thread float4 *sum) {
+    uint rounds = words / LANES;
+    for (; R == 1 && rounds >= 2; rounds -= 2) {
+        affine_rounds<BITS, R, ALIGNED, 2>(in, row, sum);
+    }
+    for (; rounds > 0; --rounds) {
+        affine_rounds<BITS, R, ALIGNED, 1>(in, row, sum);
+    }
+    if (lane < words % LANES) {
+        affine_rounds<BITS, R, ALIGNED, 1>(in, row, sum);
     }
 }
 
-// fold adds the lanes' shares in the order of lane_sum and returns those of one row. With 8 rows a lane gives half of
-// what it holds away at each of the first steps: 9 shuffles instead of 40, the same pairs.
+// affine_sums makes one lane's shares of four outputs, [R]; row holds the rows' offsets in x.
+template <uint BITS, uint R>
+static inline void affine_sums(device const uchar *weights, Quad at, device const float *x, thread const uint *row,
+                               uint inputs, uint lane, thread float4 *sum) {
+    Reader in = reader_at<BITS>(weights, at, x, inputs, lane);
+    #pragma unroll
+    for (uint r = 0; r < R; ++r) {
+        sum[r] = float4(0.0f);
+    }
+    if (((at.codes.x | at.codes.y | at.codes.z | at.codes.w) & 3) == 0) {
+        affine_walk<BITS, R, true>(in, row, inputs / (32 / BITS), lane, sum);
+    } else {
+        affine_walk<BITS, R, false>(in, row, inputs / (32 / BITS), lane, sum);
+    }
+}
+
+// pick chooses by elements: choosing between whole vectors would choose between addresses.
+static inline float4 pick(bool first, float4 a, float4 b) {
+    return float4(first ? a.x : b.x, first ? a.y : b.y, first ? a.z : b.z, first ? a.w : b.w);
+}
+
+// halve leaves each lane the shares of N of 2N rows: it gives the others away to the lane STEP on, which gives it those
+// of the rows that it keeps.
+template <uint N, uint STEP>
+static inline void halve(thread float4 *sum, uint lane) {
+    const bool high = (lane & STEP) != 0;
+    #pragma unroll
+    for (uint r = 0; r < N; ++r) {
+        const float4 keep = pick(high, sum[r + N], sum[r]), give = pick(high, sum[r], sum[r + N]);
+        sum[r] = keep + simd_shuffle_xor(give, STEP);
+    }
+}
+
+// fold adds the lanes' shares in the order of lane_sum and returns those of one row: 9 shuffles for 8 rows instead of 40,
+// of the same pairs of lanes.
 template <uint R>
 static inline float4 fold(thread float4 *sum, uint lane) {
-    #pragma unroll
-    for (uint n = R / 2, step = 16; n > 0; n /= 2, step /= 2) {
-        const bool high = (lane & step) != 0;
-        #pragma unroll
-        for (uint r = 0; r < n; ++r) {
-            const float4 keep = high ? sum[r + n] : sum[r];
-            const float4 give = high ? sum[r] : sum[r + n];
-            sum[r] = keep + simd_shuffle_xor(give, ushort(step));
-        }
+    if (R == 1) {
+        return lane_sum(sum[0]);
     }
+    halve<4, 16>(sum, lane);
+    halve<2, 8>(sum, lane);
+    halve<1, 4>(sum, lane);
     float4 t = sum[0];
-    #pragma unroll
-    for (uint step = 16 / R; step > 0; step /= 2) {
-        t += simd_shuffle_xor(t, ushort(step));
-    }
+    t += simd_shuffle_xor(t, 2);
+    t += simd_shuffle_xor(t, 1);
     return t;
 }
 
