@@ -22,7 +22,7 @@ import (
 )
 
 // patience is how long the page may take for anything. It is for slow machines; nothing waits for it when all is well.
-const patience = 2 * time.Minute
+const patience = time.Minute
 
 // browser is one headless Chromium for all tests; each test has a profile of its own in it.
 var browser struct {

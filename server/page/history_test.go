@@ -149,7 +149,7 @@ func TestAnAnswerGoesOnInTheBackground(t *testing.T) {
 	b.ask("Tell me a story.")
 	b.until(`document.querySelector(".answer.running > .prose")?.innerText.length > 20`)
 	b.click("#new")
-	b.until(`document.querySelectorAll(".turn").length === 0 && document.querySelector("#conversations li.running")`)
+	b.until(`document.querySelectorAll(".turn").length === 0 && document.querySelector("#conversations li.running a:not([aria-current])")`)
 	b.click("#conversations a")
 	b.until(`document.querySelector(".answer.running > .prose")?.innerText.length > 100`)
 	b.click("#stop")
@@ -158,12 +158,13 @@ func TestAnAnswerGoesOnInTheBackground(t *testing.T) {
 
 // A browser that refuses storage still holds a conversation, and says that it will not last.
 func TestWithoutStorageThePageStillTalks(t *testing.T) {
+	s := serve(t)
 	b := openBlank(t, desktop)
 	call(b, browserpage.AddScriptToEvaluateOnNewDocument, browserpage.AddScriptToEvaluateOnNewDocumentParams{Source: `
 		for (const name of ["indexedDB", "localStorage", "sessionStorage"]) {
 			Object.defineProperty(window, name, {get() { throw new DOMException("denied", "SecurityError"); }});
 		}`})
-	b.load(serve(t).URL())
+	b.load(s.URL())
 	b.until(`document.querySelector(".toast")?.innerText.startsWith("This browser window keeps no history")`)
 	b.until(`document.querySelector("#state").dataset.state === "ready"`)
 	b.ask("Good morning")

@@ -67,24 +67,37 @@ export class History {
     const words = byId("search").value.trim().toLowerCase();
     const headings = await this.find(words);
     if (turn !== this.turn) return; // something newer is on its way
-    const groups = Map.groupBy ? Map.groupBy(headings, (h) => day(h.updated)) : group(headings);
-    const parts = [...groups].map(([name, list]) =>
-      el(
-        "section",
-        {},
-        el("h2", { text: name }),
-        el(
-          "ul",
-          {},
-          list.map((heading) => this.entry(heading)),
-        ),
-      ),
-    );
-    if (parts.length === 0)
-      parts.push(el("p", { class: "hint", text: words ? "Nothing was found." : "Conversations will stand here." }));
+    const groups = [...group(headings)];
+    const shown = JSON.stringify([
+      words,
+      groups.map(([name, list]) => [name, list.map(({ id, title }) => [id, title])]),
+    ]);
+    if (shown !== this.shown) this.rebuild(groups, words);
+    this.shown = shown;
+    this.mark();
+  }
+
+  // rebuild makes the list anew. While it stays as it is, menus and pointers on it are left alone.
+  rebuild(groups, words) {
+    const parts = groups.map(([name, list]) => {
+      const entries = list.map((heading) => this.entry(heading));
+      return el("section", {}, el("h2", { text: name }), el("ul", {}, entries));
+    });
+    const none = words ? "Nothing was found." : "Conversations will stand here.";
     const focused = document.activeElement?.closest("#conversations li")?.dataset.id;
-    this.list.replaceChildren(...parts);
+    this.list.replaceChildren(...(parts.length ? parts : [el("p", { class: "hint", text: none })]));
     if (focused) this.list.querySelector(`[data-id="${focused}"] a`)?.focus();
+  }
+
+  // mark shows which conversation is open, and where answers are made.
+  mark() {
+    for (const entry of this.list.querySelectorAll("li")) {
+      const { id } = entry.dataset;
+      entry.classList.toggle("running", this.app.runs.has(id));
+      const link = entry.querySelector("a");
+      if (id === this.app.conversation.id) link?.setAttribute("aria-current", "page");
+      else link?.removeAttribute("aria-current");
+    }
   }
 
   // find returns the headings of conversations whose title or text holds words.
@@ -101,21 +114,10 @@ export class History {
 
   entry({ id, title }) {
     const name = title || "Untitled";
-    const current = id === this.app.conversation.id;
-    return el(
-      "li",
-      { data: { id }, class: this.app.runs.has(id) ? "running" : null },
-      el("a", {
-        href: `#${id}`,
-        title: name,
-        aria: current ? { current: "page" } : {},
-        text: name,
-        on: { click: () => this.leave() },
-      }),
-      button(`More for ${name}`, icon("more"), ({ currentTarget }) => this.menu(currentTarget, id, name), {
-        aria: { label: `More for ${name}`, haspopup: "menu" },
-      }),
-    );
+    const more = button(`More for ${name}`, icon("more"), () => this.menu(more, id, name));
+    more.setAttribute("aria-haspopup", "menu");
+    const link = el("a", { href: `#${id}`, title: name, text: name, on: { click: () => this.leave() } });
+    return el("li", { data: { id } }, link, more);
   }
 
   // menu opens the actions on one conversation.
@@ -141,6 +143,7 @@ export class History {
       if (settled) return;
       settled = true;
       if (save && field.value.trim()) await this.app.rename(id, field.value.trim());
+      this.shown = null; // the field makes way
       await this.refresh();
       this.list.querySelector(`[data-id="${id}"] a`)?.focus();
     };
@@ -173,6 +176,7 @@ export class History {
   }
 }
 
+// group sorts headings by day, in their order.
 function group(headings) {
   const groups = new Map();
   for (const heading of headings) {

@@ -47,7 +47,7 @@ export class Machine extends EventTarget {
       if (this.watched && state === "ready") await this.measure();
       if (report.live) this.remember(report, before);
     } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
+      if (!(error instanceof ApiError)) console.error(error); // half an answer of a server that ends, or a mistake here
       this.state = error.status === 401 ? "locked" : "unreachable";
       if (this.state === "unreachable") this.health = null;
     }
