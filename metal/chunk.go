@@ -81,7 +81,7 @@ func (e *executor) Embed(b *core.Batch) error {
 		e.chunk = &e.chunks[0]
 	}
 	e.chunk.fill(b)
-	e.s.label = "embed"
+	e.s.label = "embed, layer 0: attend and route"
 	d := e.w.Config.Hidden
 	e.s.dispatchThreads(e.k.embed, driver.D2(d/4, len(b.Tokens)), in(e.region.buffer), in(e.chunk.tokens), in(e.residual),
 		inBytes(shaders.Bytes(&e.at.embed)))

@@ -78,7 +78,7 @@ func (b *Backend) NewExecutor(w *core.Weights, opts core.ExecutorOptions) (core.
 	if opts.MaxRows < 1 || opts.KV != core.KVFloat16 && opts.KV != core.KVFloat32 {
 		return nil, fmt.Errorf("metal: executor for %d rows, KV type %d: %w", opts.MaxRows, opts.KV, ErrShape)
 	}
-	e := &executor{b: b, w: w, opts: opts, s: stream{queue: b.queue}}
+	e := &executor{b: b, w: w, opts: opts, s: b.stream("")}
 	e.slots = slotMap{b: b, views: map[*byte]*slotView{}}
 	e.chunk = &e.chunks[0]
 	if err := e.plan(); err != nil {
@@ -192,9 +192,6 @@ func (e *executor) Drain() error {
 
 // ForgetExperts gives the buffers around expert slots back: their memory may now change hands.
 func (e *executor) ForgetExperts() { e.slots.drop() }
-
-// Stats tells what was queued and waited for so far.
-func (e *executor) Stats() Stats { return e.s.stats }
 
 // Close waits for queued work and gives all buffers back. Caches are closed apart.
 func (e *executor) Close() error {

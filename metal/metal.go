@@ -22,6 +22,7 @@ type Backend struct {
 	info    driver.Info
 	foreign bool
 	queue   driver.Queue
+	total   totals
 
 	mu        sync.Mutex // guards what is compiled
 	libraries map[*shaders.Library]driver.Library
@@ -86,6 +87,18 @@ func (b *Backend) Images() error {
 
 // Name is "metal" and the device.
 func (b *Backend) Name() string { return "metal (" + b.info.Name + ")" }
+
+// Stats tells what executors and towers queued and waited for so far, up to their last wait.
+func (b *Backend) Stats() Stats {
+	b.total.mu.Lock()
+	defer b.total.mu.Unlock()
+	return b.total.stats
+}
+
+// stream makes a stream of command buffers.
+func (b *Backend) stream(label string) stream {
+	return stream{queue: b.queue, label: label, total: &b.total}
+}
 
 // Close gives queue, pipelines and libraries back. Executors and towers must be closed before.
 func (b *Backend) Close() error {

@@ -23,8 +23,8 @@ type layerPlan struct {
 	up                        shaders.GegluParams
 	tail                      shaders.TailParams
 
-	// Labels of command buffers, made once: devices keep them.
-	label struct{ attend, shared, routed string }
+	// Labels of command buffers by the stage that opens them, made once: devices keep them.
+	label struct{ attend, shared, routed, tail string }
 }
 
 // planLayer checks one layer's tensors and lays out its parameters.
@@ -43,6 +43,10 @@ func planLayer(s *shapeCheck, w *core.Weights, i int) layerPlan {
 	p.label.attend = fmt.Sprintf("layer %d: attend and route", i)
 	p.label.shared = fmt.Sprintf("layer %d: shared", i)
 	p.label.routed = fmt.Sprintf("layer %d: routed", i)
+	p.label.tail = fmt.Sprintf("layer %d: tail", i)
+	if i+1 < len(w.Layers) {
+		p.label.tail += fmt.Sprintf(", layer %d: attend and route", i+1)
+	}
 	p.planAttention(s, w, i, name)
 
 	p.routerInput = shaders.RouterInputParams{

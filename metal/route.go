@@ -54,7 +54,7 @@ func (e *executor) Shared(layer gturbo.LayerID, b *core.Batch) error {
 func (e *executor) Tail(layer gturbo.LayerID, b *core.Batch) error {
 	e.flushRuns()
 	p := &e.layers[layer]
-	e.s.label = p.label.routed
+	e.s.label = p.label.tail
 	e.s.threadgroupMemory(4 * e.w.Config.Hidden)
 	e.s.dispatch(e.k.tail, driver.D1(len(b.Tokens)), in(e.region.buffer), in(e.shared), in(e.routed), in(e.shares),
 		in(e.residual), inBytes(shaders.Bytes(&p.tail)))

@@ -2,12 +2,13 @@ package metal
 
 import (
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/fieldfare/fieldfare/metal/driver"
 )
 
-// Stats counts what a stream did.
+// Stats counts what was queued and waited for.
 type Stats struct {
 	CommandBuffers, Dispatches int
 	// Waits counts the times that the CPU waited for the GPU, WaitTime adds them up.
@@ -15,6 +16,15 @@ type Stats struct {
 	WaitTime time.Duration
 	// GPUTime is how long command buffers ran, by the device's clock.
 	GPUTime time.Duration
+}
+
+// add sums up.
+func (s *Stats) add(o Stats) {
+	s.CommandBuffers += o.CommandBuffers
+	s.Dispatches += o.Dispatches
+	s.Waits += o.Waits
+	s.WaitTime += o.WaitTime
+	s.GPUTime += o.GPUTime
 }
 
 // Sub returns s minus earlier, for the work between two readings.
@@ -36,7 +46,14 @@ type stream struct {
 	encoder driver.Encoder
 	flying  []*ticket // committed, not known to be over, in order
 	err     error
-	stats   Stats
+	stats   Stats // since the last wait
+	total   *totals
+}
+
+// totals are the stats of all streams of a backend.
+type totals struct {
+	mu    sync.Mutex
+	stats Stats
 }
 
 // compute returns the open encoder, or opens one.
@@ -167,6 +184,10 @@ func (s *stream) wait() error {
 		s.stats.GPUTime += t.took
 	}
 	s.flying = s.flying[:0]
+	s.total.mu.Lock()
+	s.total.stats.add(s.stats)
+	s.total.mu.Unlock()
+	s.stats = Stats{}
 	return s.err
 }
 

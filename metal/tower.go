@@ -57,7 +57,7 @@ func (b *Backend) NewTower(cfg core.TowerConfig, maxPatches int) (core.Tower, er
 	if err := checkTower(cfg, maxPatches); err != nil {
 		return nil, err
 	}
-	t := &tower{b: b, cfg: cfg, max: maxPatches, s: stream{queue: b.queue, label: "tower"}}
+	t := &tower{b: b, cfg: cfg, max: maxPatches, s: b.stream("tower")}
 	t.freqs = frequencies(cfg.RopeTheta, cfg.HeadDim/2, cfg.HeadDim/4)
 	err := t.loadKernels()
 	if err == nil {

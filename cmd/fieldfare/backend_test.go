@@ -112,7 +112,8 @@ func TestDoctorPrintsWhatAReportNeeds(t *testing.T) {
 	if status != 0 {
 		t.Fatalf("status %d: %s", status, stderr)
 	}
-	for _, part := range []string{"macOS 15.5", "Apple8", "affine_int4_r8: off by", "at the dimensions of the 26B"} {
+	for _, part := range []string{"macOS 15.5", "Apple8", "affine_int4_r8: off by", "tokens, as on the CPU",
+		"at the dimensions of the 26B"} {
 		if !strings.Contains(out, part) {
 			t.Errorf("%q is not in the report", part)
 		}
