@@ -101,7 +101,7 @@ func TestCommandBuffersLeakNothing(t *testing.T) {
 			steady = standin.Live("")
 		}
 	}
-	if live := standin.Live(""); live != steady {
+	if live := standin.Live(""); live > steady+inFlight {
 		t.Errorf("%d objects live after %d tokens, %d after 300", live, pos, steady)
 	}
 	must(t, c.Close())
@@ -110,6 +110,10 @@ func TestCommandBuffersLeakNothing(t *testing.T) {
 		t.Errorf("%d objects live after closing, %d before", live, before)
 	}
 }
+
+// inFlight bounds by how much two counts may differ: a command buffer may be over but not yet released. A leak of one
+// object a token would be hundreds.
+const inFlight = 8
 
 // kernelObjects bounds what a backend keeps: libraries, pipelines, labels.
 const kernelObjects = 80
