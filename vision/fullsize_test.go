@@ -62,11 +62,7 @@ func TestTowerOfTheRealShapes(t *testing.T) {
 	media := []core.Media{{Name: "full", Data: syntheticPicture(t, 57, 42)}}
 	p := prepare(t, rt, text.Conversation{Messages: []text.Message{place}}, media)
 	prefill(t, session(t, rt), p)
-	var kept []float32
-	for row := range slices.Chunk(soft, 2816*fullEvery) {
-		kept = append(kept, row[:2816]...)
-	}
-	off := relative(kept, readNpy(t, "full-image.soft.npy"))
+	off := relative(everyRow(soft, 2816, fullEvery), readNpy(t, "full-image.soft.npy"))
 	t.Logf("soft tokens off by %.1e; %v; %d bytes mapped at most, %d of scratch", off, took, s.mapped, scratch)
 	if off > towerTolerance {
 		t.Errorf("soft tokens off by %.2e", off)
@@ -77,4 +73,12 @@ func TestTowerOfTheRealShapes(t *testing.T) {
 	if s.mapped > 3*41<<20 {
 		t.Errorf("%d bytes mapped at a time, want at most three layers", s.mapped)
 	}
+}
+
+// everyRow keeps the first of every n rows.
+func everyRow(rows []float32, width, n int) (kept []float32) {
+	for chunk := range slices.Chunk(rows, width*n) {
+		kept = append(kept, chunk[:width]...)
+	}
+	return kept
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"image"
 	"image/png"
@@ -229,13 +230,29 @@ func synthetic(t testing.TB, config []byte) string {
 	return path
 }
 
-// Awkward shapes: vision heads of 72, 40 experts. A random network amplifies rounding; the reference says by how much.
+var fullInstall = flag.String("full", "", "an install by `fieldfare dev synth --vision` to compare with its golden")
+
+// Awkward shapes: vision heads of 72, 40 experts.
 func TestThinGolden(t *testing.T) {
+	compareSynthetic(t, synthetic(t, synth.Thin()), "thin-image", 33, 18, 1)
+}
+
+// The shapes of the 26B.
+func TestFullGolden(t *testing.T) {
+	if *fullInstall == "" {
+		t.Skip("-full names the install to run")
+	}
+	compareSynthetic(t, *fullInstall, "full-image", 57, 42, fullEvery)
+}
+
+// compareSynthetic runs the prompt with the picture of a synthetic model. A random network amplifies rounding; the
+// reference says by how much. The golden file keeps every softEvery-th soft token.
+func compareSynthetic(t *testing.T, path, id string, gridW, gridH, softEvery int) {
 	var g struct {
 		golden
 		Moved float64 `json:"moved_by_1e-6"` // how far the logits move when the embeddings do by a relative 1e-6
 	}
-	if err := json.Unmarshal(readFile(t, "goldens", "thin-image.json"), &g); err != nil {
+	if err := json.Unmarshal(readFile(t, "goldens", id+".json"), &g); err != nil {
 		t.Fatal(err)
 	}
 	backend, err := cpu.New(cpu.Options{Kernels: exactKernels()})
@@ -248,19 +265,18 @@ func TestThinGolden(t *testing.T) {
 		soft = append(soft, rows...)
 		return nil
 	}
-	path := synthetic(t, synth.Thin())
 	rt, _ := load(t, path, s, Options{}, func(o *core.Options) { o.KV, o.MaxContext = core.KVFloat32, 512 })
-	media := []core.Media{{Name: "thin", Data: syntheticPicture(t, 33, 18)}}
+	media := []core.Media{{Name: id, Data: syntheticPicture(t, gridW, gridH)}}
 	place := text.Message{Role: text.RoleUser, Content: text.List(text.Part{Image: true})}
 	p := prepare(t, rt, text.Conversation{Messages: []text.Message{place}}, media)
 	// The reference's prompt is no conversation: take the span to where it stands there.
 	span := &p.Spans[0]
-	lo := slices.Index(g.InputIDs, 4090)
+	lo := slices.Index(g.InputIDs, p.Tokens[span.Lo])
 	span.Lo, span.Hi, p.Tokens, p.Turns = lo, lo+span.Hi-span.Lo, g.InputIDs, nil
 	ses := session(t, rt)
 	prefill(t, ses, p)
-	tokens := relative(soft, readNpy(t, "thin-image.soft.npy"))
-	want := readNpy(t, "thin-image.logits.npy")
+	tokens := relative(everyRow(soft, rt.Config().Hidden, softEvery), readNpy(t, id+".soft.npy"))
+	want := readNpy(t, id+".logits.npy")
 	off := 0.0
 	for i, v := range ses.Logits() {
 		off = max(off, math.Abs(float64(v)-float64(want[i])))

@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"flag"
 	"fmt"
 	"io/fs"
 	"math"
@@ -15,8 +16,11 @@ import (
 	"github.com/fieldfare/fieldfare/testdata"
 )
 
-// A thinGolden is the reference's run of the synthetic model of awkward shapes.
-type thinGolden struct {
+var fullInstall = flag.String("full", "", "an install by `fieldfare dev synth`, 14.3 GB, to compare with its goldens")
+
+// A syntheticGolden is the reference's run of a synthetic model: a random network, which amplifies rounding, so the
+// reference says by how much.
+type syntheticGolden struct {
 	Moved    float64 `json:"moved_by_1e-6"` // how far the logits move when the embeddings do by a relative 1e-6
 	InputIDs []int32 `json:"input_ids"`
 	Layers   []struct {
@@ -46,14 +50,24 @@ func installThin(t testing.TB) string {
 	return path
 }
 
-// Twelve layers, 40 experts of three groups, a shared expert of five, odd layers 2-byte aligned, a window of 96: a
-// random network, which amplifies rounding, so the reference says by how much.
+// Twelve layers, 40 experts of three groups, a shared expert of five, odd layers 2-byte aligned, a window of 96.
 func TestThinGoldens(t *testing.T) {
-	path := installThin(t)
+	compareSynthetic(t, installThin(t), "thin-short", "thin-long")
+}
+
+// The shapes of the 26B.
+func TestFullGolden(t *testing.T) {
+	if *fullInstall == "" {
+		t.Skip("-full names the install to run")
+	}
+	compareSynthetic(t, *fullInstall, "full-short")
+}
+
+func compareSynthetic(t *testing.T, path string, ids ...string) {
 	rt := loadInstall(t, path, func(o *core.Options) { o.KV, o.MaxContext = core.KVFloat32, 512 })
-	for _, id := range []string{"thin-short", "thin-long"} {
+	for _, id := range ids {
 		t.Run(id, func(t *testing.T) {
-			var g thinGolden
+			var g syntheticGolden
 			readJSON(t, "../testdata/goldens/"+id+".json", &g)
 			want := readNpy(t, "../testdata/goldens/"+id+".logits.npy")
 			s := newSession(t, rt)
