@@ -20,7 +20,7 @@ func (a *app) devCommand() *cobra.Command {
 		Use: "dev", Short: "Tools for people who work on fieldfare", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.synthCommand(), a.replayCommand())
+	cmd.AddCommand(a.synthCommand(), a.ggufCommand(), a.replayCommand())
 	return cmd
 }
 
@@ -46,7 +46,11 @@ the installer. Speed, memory and streaming measured on it are those of the real 
 			if thin && config != "" {
 				return misuse("--thin and --config are mutually exclusive")
 			}
-			src, err := synthSource(thin, config)
+			opts, err := synthOptions(thin, config)
+			if err != nil {
+				return err
+			}
+			src, err := synth.New(opts)
 			if err != nil {
 				return err
 			}
@@ -63,7 +67,8 @@ the installer. Speed, memory and streaming measured on it are those of the real 
 	return cmd
 }
 
-func synthSource(thin bool, config string) (install.Source, error) {
+// synthOptions are the shapes that the flags choose, with the demo model's tokenizer.
+func synthOptions(thin bool, config string) (synth.Options, error) {
 	opts := synth.Options{}
 	switch {
 	case thin:
@@ -71,16 +76,13 @@ func synthSource(thin bool, config string) (install.Source, error) {
 	case config != "":
 		data, err := os.ReadFile(config)
 		if err != nil {
-			return nil, err
+			return opts, err
 		}
 		opts.Config = data
 	}
-	tokenizer, err := fs.Sub(testdata.Demo(), "tokenizer")
-	if err != nil {
-		return nil, err
-	}
-	opts.Tokenizer = tokenizer
-	return synth.New(opts)
+	var err error
+	opts.Tokenizer, err = fs.Sub(testdata.Demo(), "tokenizer")
+	return opts, err
 }
 
 func (a *app) synth(ctx context.Context, src install.Source, output string, vision, overwrite bool, show *showFlags) error {

@@ -69,8 +69,7 @@ func (m module) groups(element func(scale uint16) uint16) fill {
 			n := min((row+1)*columns-lo, uint64(len(dst)/2))
 			gain := float32(1)
 			if m.uneven {
-				u := unit(word(gains, row))
-				gain = 0.6 + float32(1.8*float32(u*u))
+				gain = unevenGain(gains, row)
 			}
 			amp := gain / norm
 			for i := range n {
@@ -83,6 +82,12 @@ func (m module) groups(element func(scale uint16) uint16) fill {
 			dst, lo = dst[2*n:], lo+n
 		}
 	}
+}
+
+// unevenGain is the gain of a row of a router.
+func unevenGain(seed, row uint64) float32 {
+	u := unit(word(seed, row))
+	return 0.6 + float32(1.8*float32(u*u))
 }
 
 // plain fills an unquantized tensor. Which formula holds follows from name and rank, as in the recipe.
