@@ -161,7 +161,7 @@ func BenchmarkToken(b *testing.B) {
 		defer c.Close()
 		batch := &core.Batch{Tokens: []int32{7}, Pos: 1023, SlidingEnd: []int{1024}, FullEnd: []int{1024}}
 		logits := make([]float32, benchVocabulary)
-		read := bestRead(p, m.blobs[0][:cap(m.blobs[0])], m.layerBytes(0))
+		read := bestRead(p, m.blobs[0][:benchExperts*m.w.Expert.Stride], m.layerBytes(0))
 		var layers [2]stopwatch
 		var head stopwatch
 		var phases [5]time.Duration
@@ -183,6 +183,58 @@ func BenchmarkToken(b *testing.B) {
 		for i, name := range []string{"attend", "route", "shared", "routed", "tail"} {
 			b.ReportMetric(phases[i].Seconds()*1e3/float64(2*b.N), name+"-ms")
 		}
+	})
+}
+
+// BenchmarkContext compares a token at position 32,767 with one at 1,023 in the same passes, put together as in
+// BenchmarkToken: sliding layers, head and weights cost the same, attention of the full layers grows.
+func BenchmarkContext(b *testing.B) {
+	const short, long = 1024, 32768
+	m := newBenchModel(b)
+	benchThreads(b, func(b *testing.B, k *kernelSet, p *pool) {
+		if k == plainKernels {
+			b.Skip("seconds a token")
+		}
+		back := &Backend{kern: k, threads: p.threads}
+		e, err := back.NewExecutor(m.w, core.ExecutorOptions{MaxRows: 1})
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer e.Close()
+		c, err := e.NewCache(core.CacheSpec{MaxContext: long, Ring: 1024})
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer c.Close()
+		for l := range m.w.Layers { // pages that nobody wrote to would all be one page of zeros
+			keys, values := c.Layer(gturbo.LayerID(l))
+			for _, rows := range [][]byte{keys, values} {
+				for i := range rows {
+					rows[i] = byte(i * 2654435761 >> 13 & 0x3b)
+				}
+			}
+		}
+		at := func(context int) *core.Batch {
+			return &core.Batch{Tokens: []int32{7}, Pos: context - 1, SlidingEnd: []int{context}, FullEnd: []int{context}}
+		}
+		logits := make([]float32, benchVocabulary)
+		var sliding, head stopwatch
+		var full [2]stopwatch
+		var phases [5]time.Duration
+		turn := 0
+		for b.Loop() {
+			for i, batch := range []*core.Batch{at(short), at(long)} {
+				e.Embed(batch)
+				sliding.time(func() { m.layer(b, e, c, batch, 0, turn, &phases) })
+				full[i].time(func() { m.layer(b, e, c, batch, 1, turn, &phases) })
+				head.time(func() { e.Head(batch, []int{0}, logits) })
+				turn++
+			}
+		}
+		same := 25*sliding.best + 8*head.best
+		b.ReportMetric((same+5*full[0].best).Seconds()*1e3, "1K-ms/token")
+		b.ReportMetric((same+5*full[1].best).Seconds()*1e3, "32K-ms/token")
+		b.ReportMetric((same+5*full[1].best).Seconds()/(same+5*full[0].best).Seconds(), "32K/1K")
 	})
 }
 
