@@ -43,7 +43,7 @@ func (j *affineJob) run(p *pool) {
 	for _, part := range j.parts[:j.used] {
 		outputs += part.w.Out
 	}
-	j.grain = min(max(outputs/(8*p.threads)+7, 8)&^7, maxGrain)
+	j.grain = min(max(outputs/(8*p.threads)+15, 16)&^15, maxGrain)
 	if j.rows > 1 {
 		j.grain = min(j.grain, 32)
 	}

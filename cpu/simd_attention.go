@@ -18,13 +18,15 @@ type scoresTile struct {
 	float scoresFunc
 }
 
-func simdScores(a attentionCall) {
+func simdScores(a attentionCall) { tiledScores(a, scoresTiles) }
+
+func tiledScores(a attentionCall, tiles []scoresTile) {
 	for j := 0; j < a.n; j += scoreKeys {
 		n, kv := min(scoreKeys, a.n-j), &a.kv[j*a.stride]
 		for h := 0; h < a.nq; {
-			t := &scoresTiles[0]
+			t := &tiles[0]
 			for i := 1; t.nq > a.nq-h; i++ {
-				t = &scoresTiles[i]
+				t = &tiles[i]
 			}
 			f := t.half
 			if a.typ == core.KVFloat32 {
@@ -39,14 +41,16 @@ func simdScores(a attentionCall) {
 // valuesFunc is the shape of simdValues*.
 type valuesFunc func(o *float32, ldo, chunks int, p *float32, ldp int, kv *byte, stride, n int)
 
-// A valuesTile is a kernel for nq outputs at once, in chunks of width registers.
+// A valuesTile is a kernel for nq outputs at once, in chunks of width times 8 elements.
 type valuesTile struct {
 	nq, width int
 	half      valuesFunc
 	float     valuesFunc
 }
 
-func simdValues(a attentionCall) {
+func simdValues(a attentionCall) { tiledValues(a, valuesTiles) }
+
+func tiledValues(a attentionCall, tiles []valuesTile) {
 	if a.n == 0 {
 		return
 	}
@@ -56,7 +60,7 @@ func simdValues(a attentionCall) {
 			nq /= 2
 		}
 		at := 0 // element along the head
-		for _, t := range valuesTiles {
+		for _, t := range tiles {
 			chunks := (a.dh - at) / (8 * t.width)
 			if t.nq != nq || chunks == 0 {
 				continue

@@ -15,9 +15,9 @@ func suffix(half bool) string {
 	return "Float"
 }
 
-// stored reads eight cached elements.
+// stored reads a register of cached elements.
 func stored(m Mem, half bool) reg.VecVirtual {
-	y := YMM()
+	y := vec()
 	if half {
 		VCVTPH2PS(m, y)
 	} else {
@@ -26,12 +26,12 @@ func stored(m Mem, half bool) reg.VecVirtual {
 	return y
 }
 
-// storedBytes is eight cached elements in memory.
+// storedBytes is a register of cached elements in memory.
 func storedBytes(half bool) int {
 	if half {
-		return 16
+		return lane / 2
 	}
-	return 32
+	return lane
 }
 
 // scores: nq queries against keys, some at a time and the rest one by one; per element eight lanes along the head.
@@ -127,11 +127,11 @@ func scoresTile(label string, nq, keys int, half bool, p, q, kv, stride, dh reg.
 // their rows are still in the caches when the next chunk comes (rows a power of two apart share few sets). Measured: 8,
 // 16, 32.
 func values(nq, d int, half bool) {
-	kernel(fmt.Sprintf("simdValues%dx%d%s", nq, d, suffix(half)),
+	kernel(fmt.Sprintf("%sValues%dx%d%s", prefix, nq, d, suffix(half)),
 		"func(o *float32, ldo, chunks int, p *float32, ldp int, kv *byte, stride, n int)",
-		fmt.Sprintf("simdValues%dx%d%s adds n values, weighted by p, to chunks of %d elements of %d "+
+		fmt.Sprintf("%sValues%dx%d%s adds n values, weighted by p, to chunks of %d elements of %d "+
 			"outputs; ldo, ldp and stride are in bytes.",
-			nq, d, suffix(half), 8*d, nq))
+			prefix, nq, d, suffix(half), lane/4*d, nq))
 	p, kv, stride := ptr("p"), ptr("kv"), ptr("stride")
 	ldp, ldo, left := ptr("ldp"), ptr("ldo"), ptr("n")
 	Label("keys")
@@ -152,7 +152,7 @@ func values(nq, d int, half bool) {
 		MOVQ(o, row)
 		for h := range acc {
 			for i := range d {
-				y := YMM()
+				y := vec()
 				VMOVUPS(Mem{Base: row, Disp: lane * i}, y)
 				acc[h] = append(acc[h], y)
 			}
@@ -170,7 +170,7 @@ func values(nq, d int, half bool) {
 		weight := GP64()
 		MOVQ(w, weight)
 		for h := range acc {
-			b := YMM()
+			b := vec()
 			VBROADCASTSS(Mem{Base: weight}, b)
 			if h+1 < nq {
 				ADDQ(ldp, weight)

@@ -1,11 +1,12 @@
 // Command asm writes the amd64 assembly of package cpu. It is a module of its own so that the generator's library is
 // no dependency of the program. Run it through go generate in package cpu; the output is committed.
 //
-// One function generates each kernel. Registers are virtual: avo allocates them. Operands stand in Go's assembly order,
+// One function generates each kernel; -set chooses whose. Registers are virtual: avo allocates them. Operands stand in Go's assembly order,
 // sources before destination.
 package main
 
 import (
+	"flag"
 	"strings"
 
 	. "github.com/mmcloughlin/avo/build"
@@ -13,8 +14,22 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
+var set = flag.String("set", "avx2", "instruction set: avx2 or avx512")
+
 func main() {
+	flag.Parse()
 	ConstraintExpr("amd64,!noasm")
+	switch *set {
+	case "avx2":
+		avx2()
+	case "avx512":
+		prefix, lane = "avx512", 64
+		avx512()
+	}
+	Generate()
+}
+
+func avx2() {
 	gemv(4)
 	gemv(8)
 	unpack(4)
@@ -48,11 +63,21 @@ func main() {
 	combine()
 	half()
 	maximum()
-	Generate()
 }
 
-// lane is the bytes of a register of eight float32.
-const lane = 32
+// prefix begins the names of kernels that both sets have, lane is the bytes of their registers.
+var (
+	prefix = "simd"
+	lane   = 32
+)
+
+// vec is a register of lane bytes.
+func vec() reg.VecVirtual {
+	if lane == 64 {
+		return ZMM()
+	}
+	return YMM()
+}
 
 // kernel begins an assembly function. Its arguments stay where they are: none escapes.
 func kernel(name, signature, doc string) {

@@ -1,0 +1,111 @@
+//go:build !noasm
+
+package cpu
+
+import "unsafe"
+
+// int16Kernels512 are the products on activations of 16 bits (int16Row), with or without VNNI. Sums of a group are exact
+// integers, so both give the same bits, and so do tiles and single rows.
+type int16Kernels512 struct {
+	tiles []int16Tile
+	row   func(t *float32, codes *byte, rows *[16]int, ahead int, scales, biases *float32, x *int16, xscales, sums *float32,
+		groups int)
+}
+
+// An int16Tile is a kernel for some rows at once.
+type int16Tile struct {
+	rows int
+	f    func(t *float32, w *int16, scales, biases *float32, x *int16, xscales, sums *float32, ldx, groups int)
+}
+
+// avx512Int16Kernels are avx512Kernels with 4-bit products on activations of 16 bits. 8-bit matrices (the router) keep
+// float32.
+var avx512Int16Kernels = avx512Int16Set("avx512-int16", int16Kernels512{
+	tiles: []int16Tile{
+		{12, avx512TileInt16x12}, {8, avx512TileInt16x8}, {4, avx512TileInt16x4}, {2, avx512TileInt16x2},
+		{1, avx512TileInt16x1},
+	},
+	row: avx512RowInt16,
+})
+
+// avx512VNNIKernels need VNNI besides: one instruction multiplies and adds.
+var avx512VNNIKernels = avx512Int16Set("avx512-vnni", int16Kernels512{
+	tiles: []int16Tile{
+		{12, avx512TileInt16VNNIx12}, {8, avx512TileInt16VNNIx8}, {4, avx512TileInt16VNNIx4},
+		{2, avx512TileInt16VNNIx2}, {1, avx512TileInt16VNNIx1},
+	},
+	row: avx512RowInt16VNNI,
+})
+
+func avx512Int16Set(name string, products int16Kernels512) *kernelSet {
+	k := *avx512Kernels
+	k.name, k.rounds = name, true
+	k.pack = func(dst, x []float32, bits int) {
+		if bits != 4 {
+			avx512Pack(dst, x, bits)
+			return
+		}
+		int16Pack(dst, x, bits)
+	}
+	k.affine = func(a affineCall) {
+		switch {
+		case a.w.Bits != 4:
+			avx512Affine(a)
+		case a.rows == 1:
+			products.oneRow(a)
+		default:
+			widePanels(a, 2*wideStrip/groupSize, products.strip)
+		}
+	}
+	return &k
+}
+
+func (p int16Kernels512) strip(a affineCall, s wideScratch, o, block, g, n int) {
+	weights := (*int16)(unsafe.Pointer(&s.weights[0]))
+	for h := range 2 {
+		first, rows := halfPanel(o+h*halfOutputs, a.hi, a.w.In/2)
+		to := (*int16)(unsafe.Pointer(&s.weights[h*halfOutputs]))
+		avx512UnpackInt16(to, &a.w.Codes[first*a.w.In/2+g*groupSize/2], &rows, n)
+	}
+	at, r := (g-block)*wideOutputs, 0
+	for _, tile := range p.tiles {
+		for ; a.rows-r >= tile.rows; r += tile.rows {
+			x := int16RowAt(a.x[r*a.ldx:], a.w.In).from(g)
+			tile.f(&s.totals[r*wideOutputs], weights, &s.scales[at], &s.biases[at], x.words(), x.scales, x.sums,
+				4*a.ldx, n)
+		}
+	}
+}
+
+// oneRow takes 16 outputs at a time; while it does, it fetches the codes of the next 16.
+func (p int16Kernels512) oneRow(a affineCall) {
+	groups, rowBytes := a.w.In/groupSize, a.w.In/2
+	s := divideWide(a.scratch, 1)
+	for o := a.lo; o < a.hi; o += halfOutputs {
+		first, rows := halfPanel(o, a.hi, rowBytes)
+		ahead := halfOutputs * rowBytes
+		if o+halfOutputs >= a.hi {
+			ahead = 0
+		}
+		clear(s.totals)
+		for block := 0; block < groups; block += wideBlock {
+			n := min(wideBlock, groups-block)
+			transposeScales(s, 0, a, o, block, n)
+			x := int16RowAt(a.x, a.w.In).from(block)
+			p.row(&s.totals[0], &a.w.Codes[first*rowBytes+block*groupSize/2], &rows, ahead, &s.scales[0], &s.biases[0],
+				x.words(), x.scales, x.sums, n)
+		}
+		copy(a.y[o-a.lo:][:min(halfOutputs, a.hi-o)], s.totals)
+	}
+}
+
+// from is what begins at group g.
+func (r int16Row) from(g int) int16Row {
+	return int16Row{
+		integers: unsafe.Add(r.integers, 2*groupSize*g),
+		scales:   (*float32)(unsafe.Add(unsafe.Pointer(r.scales), 4*g)),
+		sums:     (*float32)(unsafe.Add(unsafe.Pointer(r.sums), 4*g)),
+	}
+}
+
+func (r int16Row) words() *int16 { return (*int16)(r.integers) }
