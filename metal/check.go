@@ -27,6 +27,8 @@ type CheckResult struct {
 	// Off is the largest distance from float64 arithmetic, in units of what the sum runs through; Limit is what is
 	// accepted. NaN where a kernel left something unwritten.
 	Off, Limit float64
+	// Optional: nothing needs the kernel, which has another beside it.
+	Optional bool
 	// Err is a failure to run.
 	Err  error
 	Took time.Duration
@@ -42,11 +44,12 @@ func (r CheckResult) String() string {
 	return fmt.Sprintf("%s: off by %.1e, limit %.0e", r.Kernel, r.Off, r.Limit)
 }
 
-// CheckError joins the failures among results; the error wraps ErrKernel and names every kernel. nil: all is well.
+// CheckError joins the failures among results but for optional kernels; the error wraps ErrKernel and names every kernel.
+// nil: all is well.
 func CheckError(results []CheckResult) error {
 	var failed []error
 	for _, r := range results {
-		if !r.OK() {
+		if !r.OK() && !r.Optional {
 			failed = append(failed, fmt.Errorf("%w: %v", ErrKernel, r))
 		}
 	}
@@ -54,11 +57,12 @@ func CheckError(results []CheckResult) error {
 }
 
 // Check runs every kernel on seeded inputs and compares it with plain loops in float64, which share nothing with the
-// kernels but the formula. The tower's kernels are left out on devices that run text alone. An error is ctx's.
+// kernels but the formula. What the device does not run, the tower's kernels or those of tensor operations, is left out.
+// An error is ctx's.
 func (b *Backend) Check(ctx context.Context, size CheckSize) ([]CheckResult, error) {
 	var results []CheckResult
 	for _, k := range shaders.Kernels {
-		if k.Library == shaders.Tower && b.Images() != nil {
+		if !b.runs(k.Library) {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
@@ -72,7 +76,7 @@ func (b *Backend) Check(ctx context.Context, size CheckSize) ([]CheckResult, err
 func (b *Backend) check(spec *shaders.Kernel, size CheckSize) CheckResult {
 	from := time.Now()
 	c := &checker{b: b, s: b.stream("check " + spec.Name), rng: seededFor(spec.Name), full: size == CheckFull}
-	r := CheckResult{Kernel: spec.Name}
+	r := CheckResult{Kernel: spec.Name, Optional: spec.Library == shaders.Tensors}
 	c.k, r.Err = b.kernel(spec.Name)
 	if r.Err == nil {
 		family, variant := splitName(spec.Name)
@@ -91,6 +95,7 @@ var checks = map[string]func(c *checker, variant string){
 	"affine": checkAffine, "affine_geglu": checkGeglu, "expert_geglu": checkExpertGeglu, "expert_down": checkExpertDown,
 	"heads": checkHeads, "attend": checkAttend, "attend_split": checkSplit, "attend_join": checkSplit,
 	"pixels": checkPixels, "positions": checkPositions, "tower_heads": checkTowerHeads, "tower_attend": checkTowerAttend,
+	"affine_tensor": checkAffineTensor, "dense_tensor": checkDense,
 	"dense": checkDense, "dense_simd": checkDense, "geglu": checkElementGeglu, "pool": checkPool,
 }
 

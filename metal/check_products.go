@@ -25,12 +25,37 @@ func variantOf(variant string) (bits, rows int) {
 	return bits, rows
 }
 
-// checkAffine runs three matrices at once, then, for one of them, the softcap. Rows do not fill the last tile.
+// checkAffine runs three matrices at once, then the same with the softcap. Rows do not fill the last tile.
 func checkAffine(c *checker, variant string) {
-	c.limit = productLimit
 	bits, tile := variantOf(variant)
-	rows, d := 1+tile/2, c.size(320, 2816)
-	outs := [3]int{c.size(12, 4096), c.size(8, 2048), c.size(7, 2048)}
+	a := affineCheck{bits: bits, rows: 1 + tile/2, outs: [3]int{c.size(12, 4096), c.size(8, 2048), c.size(7, 2048)}}
+	a.limits = []float32{0, 3}
+	c.affine(a, func(got []float32, p *shaders.AffineParams, args ...argument) {
+		width := ceil(int(p.Outputs), shaders.ProductSimds*shaders.ProductOutputs)
+		c.bothWays(got, func(k *kernel, tile int) { c.run(k, driver.D2(width, ceil(a.rows, tile)), args...) })
+	})
+}
+
+// checkAffineTensor has edges on both sides, and a tile that begins in one matrix and ends in the next.
+func checkAffineTensor(c *checker, variant string) {
+	bits, _ := variantOf(variant)
+	a := affineCheck{bits: bits, rows: 70, outs: [3]int{c.size(60, 1000), c.size(8, 512), c.size(7, 511)}, limits: []float32{0}}
+	c.affine(a, func(_ []float32, p *shaders.AffineParams, args ...argument) {
+		c.run(c.k, driver.D2(ceil(int(p.Outputs), shaders.TensorTile), ceil(a.rows, shaders.TensorTile)), args...)
+	})
+}
+
+// An affineCheck is a product of rows with three matrices, with each of limits.
+type affineCheck struct {
+	bits, rows int
+	outs       [3]int
+	limits     []float32
+}
+
+// affine compares what run makes; its arguments are those of the kernel.
+func (c *checker) affine(a affineCheck, run func(got []float32, p *shaders.AffineParams, args ...argument)) {
+	c.limit = productLimit
+	bits, rows, outs, d := a.bits, a.rows, a.outs, c.size(320, 2816)
 	w := c.tensors((outs[0]+outs[1]+outs[2])*d*bits/7 + 1<<12)
 	p := shaders.AffineParams{Inputs: u32(d), Rows: u32(rows), XStride: u32(d)}
 	var all []core.Affine
@@ -44,12 +69,9 @@ func checkAffine(c *checker, variant string) {
 	p.YStride = p.Outputs + 3
 	x, input := c.random(rows*d, 1)
 	y, got := c.unwritten(rows * int(p.YStride))
-	width := ceil(int(p.Outputs), shaders.ProductSimds*shaders.ProductOutputs)
-	for _, limit := range []float32{0, 3} {
+	for _, limit := range a.limits {
 		p.Limit = limit
-		c.bothWays(got, func(k *kernel, tile int) {
-			c.run(k, driver.D2(width, ceil(rows, tile)), in(w.buffer), in(x), in(y), inBytes(shaders.Bytes(&p)))
-		})
+		run(got, &p, in(w.buffer), in(x), in(y), inBytes(shaders.Bytes(&p)))
 		at := 0
 		for _, a := range all {
 			for o := range a.Out {

@@ -9,7 +9,7 @@ import (
 
 // Every kernel on small inputs, every access checked for races, bounds and initialisation, lanes shuffled.
 func TestKernelsEqualPlainLoopsInTheCheckedBuild(t *testing.T) {
-	b := open(t, standin.Options{Checked: true, Strict: true, Order: standin.Shuffle, Seed: 7})
+	b := open(t, standin.Options{Checked: true, Strict: true, Order: standin.Shuffle, Seed: 7, AppleFamily: 10, Metal4: true})
 	results, err := b.Check(t.Context(), CheckSmall)
 	must(t, err)
 	if len(results) != len(shaders.Kernels) {

@@ -9,5 +9,6 @@
 // come together; and tail joins the next layer's attend. Nothing else is waited for but the head.
 //
 // Every kernel fixes the order of its sums per element, whatever the number of rows, so that bits depend on neither
-// chunks nor residency. Start reading at executor.go and stream.go; check.go compares every kernel with plain Go.
+// chunks nor residency; tensors.go says where Metal 4's tensor operations may break that, when asked to. Start reading at
+// executor.go and stream.go; check.go compares every kernel with plain Go.
 package metal

@@ -63,7 +63,8 @@ type executor struct {
 // executorKernels are the pipelines of the text stages.
 type executorKernels struct {
 	embed, norm, normAdd, routerInput, choose, tail *kernel
-	affine, geglu                                   map[int]byRows // by bits
+	affine, geglu                                   map[int]byRows  // by bits
+	affineTensor                                    map[int]*kernel // by bits; empty unless asked for and passed
 	expertGeglu, expertDown                         byRows
 	heads                                           *kernel
 	attend, attendSplit, attendJoin                 map[int]*kernel // by head width
@@ -134,6 +135,9 @@ func (e *executor) loadKernels() error {
 		geglu:       map[int]byRows{4: pair("affine_geglu_int4"), 8: pair("affine_geglu_int8")},
 		expertGeglu: pair("expert_geglu_int4"), expertDown: pair("expert_down_int4"),
 		attend: map[int]*kernel{}, attendSplit: map[int]*kernel{}, attendJoin: map[int]*kernel{},
+	}
+	if _, text := e.b.useTensors(); text {
+		e.k.affineTensor = map[int]*kernel{4: s.get("affine_tensor_int4"), 8: s.get("affine_tensor_int8")}
 	}
 	for _, l := range e.w.Config.Layers {
 		w := l.HeadDim
@@ -217,6 +221,11 @@ func (e *executor) end() error {
 func (e *executor) product(p *shaders.AffineParams, bits, rows int, x, y argument) {
 	e.at.affine = *p
 	e.at.affine.Rows = u32(rows)
+	if k := e.k.affineTensor[bits]; k != nil && rows > shaders.ProductRows {
+		grid := driver.D2(ceil(int(p.Outputs), shaders.TensorTile), ceil(rows, shaders.TensorTile))
+		e.s.dispatch(k, grid, in(e.region.buffer), x, y, inBytes(shaders.Bytes(&e.at.affine)))
+		return
+	}
 	k, height := e.k.affine[bits].one, rows
 	if rows > 1 {
 		k, height = e.k.affine[bits].many, ceil(rows, shaders.ProductRows)

@@ -14,19 +14,24 @@ import (
 type Options struct {
 	// Foreign accepts a device that is not Apple's, for tests and measurements. Default: refuse it.
 	Foreign bool
+	// TensorText makes products of chunks, but for those of gate, up and routed experts, through Metal 4's tensor
+	// operations, once the self-check has passed them. A row's bits then depend on how many rows came with it. Default: off.
+	TensorText bool
 }
 
 // A Backend runs models on one device. Its methods may be called from any goroutine.
 type Backend struct {
-	device  driver.Device
-	info    driver.Info
-	foreign bool
-	queue   driver.Queue
-	total   totals
+	device     driver.Device
+	info       driver.Info
+	foreign    bool
+	tensorText bool
+	queue      driver.Queue
+	total      totals
 
-	mu        sync.Mutex // guards what is compiled
+	mu        sync.Mutex // guards what is compiled, and tensors
 	libraries map[*shaders.Library]driver.Library
 	kernels   map[string]*kernel
+	tensors   bool // a self-check has passed the kernels of shaders.Tensors
 }
 
 var (
@@ -43,7 +48,7 @@ const (
 // New makes a backend on device, which it does not own. Nothing is compiled yet. Errors wrap ErrDevice or are the device's.
 func New(device driver.Device, o Options) (*Backend, error) {
 	b := &Backend{
-		device: device, info: device.Info(), foreign: o.Foreign,
+		device: device, info: device.Info(), foreign: o.Foreign, tensorText: o.TensorText,
 		libraries: map[*shaders.Library]driver.Library{}, kernels: map[string]*kernel{},
 	}
 	if err := b.suits(o); err != nil {
@@ -146,7 +151,9 @@ func (b *Backend) compile(spec *shaders.Kernel) (*kernel, error) {
 	if l == nil {
 		var err error
 		// Fast math would let the compiler order sums differently in kernels that must agree bit by bit.
-		if l, err = b.device.NewLibrary(spec.Library.Source(), driver.LibraryOptions{PreciseMath: true}); err != nil {
+		if l, err = b.device.NewLibrary(spec.Library.Source(), driver.LibraryOptions{
+			Version: spec.Library.Version, PreciseMath: true,
+		}); err != nil {
 			return nil, err
 		}
 		b.libraries[spec.Library] = l

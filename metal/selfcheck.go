@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/fieldfare/fieldfare/shaders"
 )
@@ -32,6 +33,9 @@ type SelfCheck struct {
 	// Lines describe every kernel, Failed those that are wrong, joined by semicolons.
 	Lines  []string
 	Failed string
+	// TensorsOff says why tensor operations are not used: the device has none, or their kernels do not compile or are
+	// wrong, which costs nothing else. "" when they passed.
+	TensorsOff string
 }
 
 // Err is nil when all kernels computed what they should, else an error that wraps ErrKernel and names those that did not.
@@ -49,24 +53,36 @@ func (b *Backend) SelfCheck(ctx context.Context, o SelfCheckOptions) (*SelfCheck
 	key := s.key()
 	if kept := readSelfCheck(o.File); kept != nil && !o.Again && kept.key() == key {
 		kept.Kept = true
+		b.allowTensors(kept.TensorsOff == "")
 		return kept, nil
 	}
 	results, err := b.Check(ctx, CheckSmall)
 	if err != nil {
 		return nil, err
 	}
-	for _, r := range results {
-		s.Lines = append(s.Lines, r.String())
-		if r.OK() {
-			continue
-		}
-		if s.Failed != "" {
-			s.Failed += "; "
-		}
-		s.Failed += r.String()
+	s.note(results)
+	if err := b.Tensors(); err != nil {
+		s.TensorsOff = err.Error()
 	}
+	b.allowTensors(s.TensorsOff == "")
 	writeSelfCheck(o.File, s)
 	return s, nil
+}
+
+// note sorts what a check found.
+func (s *SelfCheck) note(results []CheckResult) {
+	var failed, off []string
+	for _, r := range results {
+		s.Lines = append(s.Lines, r.String())
+		switch {
+		case r.OK():
+		case r.Optional:
+			off = append(off, r.String())
+		default:
+			failed = append(failed, r.String())
+		}
+	}
+	s.Failed, s.TensorsOff = strings.Join(failed, "; "), strings.Join(off, "; ")
 }
 
 // key names device, system, build and the kernels' text.

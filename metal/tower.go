@@ -87,6 +87,9 @@ func (t *tower) loadKernels() error {
 	if t.b.foreign {
 		dense = "dense" // elsewhere 8x8 products of floats are made of shuffles
 	}
+	if tower, _ := t.b.useTensors(); tower {
+		dense = "dense_tensor"
+	}
 	t.k = towerKernels{
 		pixels: s.get("pixels"), positions: s.get("positions"), heads: s.get("tower_heads"),
 		attend: s.get(fmt.Sprintf("tower_attend_d%d", t.cfg.HeadDim)), dense: s.get(dense), geglu: s.get("geglu"),
@@ -143,7 +146,7 @@ func (t *tower) dense(w core.Vector, inputs, outputs, rows int, x, y argument) e
 		return err
 	}
 	t.at.dense = shaders.DenseParams{Weight: at, Inputs: u32(inputs), Outputs: u32(outputs), Rows: u32(rows)}
-	grid := driver.D2(ceil(outputs, shaders.DenseTile), ceil(rows, shaders.DenseTile))
+	grid := driver.D2(ceil(outputs, shaders.DenseTile), ceil(rows, shaders.DenseTile)) // dense_tensor has the same tiles
 	t.s.dispatch(t.k.dense, grid, weights, x, y, inBytes(shaders.Bytes(&t.at.dense)))
 	return nil
 }

@@ -11,20 +11,24 @@ var files embed.FS
 
 // A Library is MSL that is compiled in one piece.
 type Library struct {
-	Name  string
-	files []string
+	Name string
+	// Version is the language version, major<<16 | minor; 0 means 3.0.
+	Version uint32
+	files   []string
 }
 
-// The libraries. Tower is needed for images alone.
+// The libraries. Tower is needed for images alone. Tensors holds second ways of what other kernels do, for devices and
+// systems that have Metal 4's tensor operations: nothing needs it, and nothing uses it before a device's own check.
 var (
-	Rows      = &Library{"rows", []string{"embed", "rmsnorm", "router"}}
-	Products  = &Library{"products", []string{"affine", "expert"}}
-	Attention = &Library{"attention", []string{"heads", "attention"}}
-	Tower     = &Library{"tower", []string{"tower", "dense", "tower_attend"}}
+	Rows      = &Library{Name: "rows", files: []string{"embed", "rmsnorm", "router"}}
+	Products  = &Library{Name: "products", files: []string{"affine", "expert"}}
+	Attention = &Library{Name: "attention", files: []string{"heads", "attention"}}
+	Tower     = &Library{Name: "tower", files: []string{"tower", "dense", "tower_attend"}}
+	Tensors   = &Library{Name: "tensors", Version: 4 << 16, files: []string{"tensors"}}
 )
 
 // Libraries lists them all.
-var Libraries = []*Library{Rows, Products, Attention, Tower}
+var Libraries = []*Library{Rows, Products, Attention, Tower, Tensors}
 
 // Source is the library's text, with #line directives that name our files.
 func (l *Library) Source() string {

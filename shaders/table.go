@@ -33,6 +33,7 @@ const (
 	AttendTile     = 8   // queries of a tile
 	DenseTile      = 64  // rows and outputs of a threadgroup of dense
 	TowerQueries   = 32  // queries of a threadgroup of tower_attend
+	TensorTile     = 64  // rows and outputs of a threadgroup of affine_tensor and dense_tensor
 	MaxExperts     = 256 // choose
 	MaxTopK        = 32  // choose
 )
@@ -83,6 +84,9 @@ var families = []struct {
 	{Tower, "dense_simd", nil, RowThreads, []string{"weights", "x", "y*", "p"}, nil},
 	{Tower, "geglu", nil, 0, []string{"gate*", "up"}, nil},
 	{Tower, "pool", nil, 0, []string{"bias", "scale", "x", "y*", "p"}, nil},
+
+	{Tensors, "affine_tensor", []string{"int4", "int8"}, 128, []string{"weights", "x", "y*", "p"}, nil},
+	{Tensors, "dense_tensor", nil, 128, []string{"weights", "x", "y*", "p"}, nil},
 }
 
 var (

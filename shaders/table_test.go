@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fieldfare/fieldfare/metal/driver"
 	"github.com/fieldfare/fieldfare/metal/msl"
 	"github.com/fieldfare/fieldfare/shaders"
 )
@@ -18,9 +19,13 @@ func translate(t *testing.T, l *shaders.Library) *msl.Translation {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tr, err := tools.Translate(msl.Source{Name: l.Name + ".metal", Text: l.Source()})
+	tr, err := tools.Translate(msl.Source{Name: l.Name + ".metal", Text: l.Source(), Version: l.Version})
 	if errors.Is(err, msl.ErrNoCompiler) && os.Getenv("CI") == "" {
 		t.Skip(err)
+	}
+	var failed *driver.CompileError
+	if errors.As(err, &failed) {
+		t.Fatal(failed.Text)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -25,7 +25,7 @@ type Device interface {
 type Info struct {
 	// Name is the device's own, e.g. "Apple M2".
 	Name string
-	// AppleFamily is the GPU family: 7 for M1, 8 for M2, 9 for M3 and M4; 0 when the device is none of Apple's.
+	// AppleFamily is the GPU family: 7 for M1, 8 for M2, 9 for M3 and M4, 10 for M5; 0 when the device is none of Apple's.
 	AppleFamily int
 	// Metal3 and Metal4 tell whether the device and the system have the feature sets of these names.
 	Metal3, Metal4 bool

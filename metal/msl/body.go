@@ -24,8 +24,11 @@ func (u *unit) scanBody(f *function) {
 	}
 }
 
-// isStorage tells a threadgroup variable from a pointer or reference into threadgroup memory.
+// isStorage tells a threadgroup variable from a pointer or reference into threadgroup memory, or a template argument.
 func (u *unit) isStorage(i int) bool {
+	if u.isAny(i-1, "<", ",") {
+		return false
+	}
 	for j := i + 1; j < len(u.toks); j++ {
 		switch u.tok(j).text {
 		case "<":

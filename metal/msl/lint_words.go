@@ -22,11 +22,14 @@ var forbidden = map[string]string{
 
 // unsupported words are MSL that the emulator does not cover.
 var unsupported = regexp.MustCompile(`^(texture(1d|2d|3d|cube|_buffer).*|depth(2d|cube).*|sampler|imageblock|` +
-	`visible_function_table|intersection_function_table|acceleration_structure|tensor|tensor_ops|cooperative_tensor|` +
-	`mpp|mesh|object_data|ray_data)$`)
+	`visible_function_table|intersection_function_table|acceleration_structure|mesh|object_data|ray_data|` +
+	`convolution2d|tensor_handle|tensor_offset)$`)
 
 // bfloatWord matches the type and its vectors, which came with MSL 3.1.
 var bfloatWord = regexp.MustCompile(`^(packed_)?bfloat[234]?$|^simdgroup_bfloat8x8$`)
+
+// tensorWord matches what came with MSL 4.0.
+var tensorWord = regexp.MustCompile(`^(mpp|tensor_ops|tensor_inline|dextents|execution_simdgroups|matmul2d)$`)
 
 // scalarTypes and friends start a declaration.
 var scalarTypes = words(`void bool char uchar short ushort int uint long ulong float half bfloat size_t ptrdiff_t int8_t
@@ -68,6 +71,9 @@ func (u *unit) lintWords(s Source) {
 			}
 		case kIdent:
 			u.lintWord(i)
+			if major < 4 && tensorWord.MatchString(t.text) {
+				u.fail(t.line, t.file, "version", "%s needs MSL 4.0, this is %d.%d", t.text, major, minor)
+			}
 			if !hasBfloat && bfloatWord.MatchString(t.text) {
 				u.fail(t.line, t.file, "version", "%s needs MSL 3.1, this is %d.%d", t.text, major, minor)
 			}

@@ -35,7 +35,7 @@ func newDevice(id uintptr) *Device {
 		WorkingSet:           int64(send(id, msgWorkingSet)),
 		PageSize:             os.Getpagesize(),
 	}}
-	for family := gpuFamilyApple1; family <= gpuFamilyApple9; family++ {
+	for family := gpuFamilyApple1; family <= gpuFamilyApple10; family++ {
 		if sendForBool(id, msgSupportsFamily, uintptr(family)) {
 			d.info.AppleFamily = family - gpuFamilyApple1 + 1
 		}

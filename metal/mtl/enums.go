@@ -18,7 +18,10 @@ const (
 	gpuFamilyApple1 = 1001
 	gpuFamilyApple9 = 1009
 	gpuFamilyMetal3 = 5001
-	gpuFamilyMetal4 = 5002 // newer than the headers that the test compares with
+
+	// Newer than the headers that the test compares with.
+	gpuFamilyApple10 = 1010
+	gpuFamilyMetal4  = 5002
 
 	languageVersion3_0 = 3 << 16
 )

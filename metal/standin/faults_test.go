@@ -126,6 +126,10 @@ func TestFamiliesAndLimitsAreThoseAskedFor(t *testing.T) {
 	if m3.AppleFamily != 9 || !m3.Metal3 || m3.Metal4 || m3.Name != "Stand-in Apple9" {
 		t.Errorf("%+v", m3)
 	}
+	m5 := ForTest(t, Options{AppleFamily: 10, Metal4: true}).Info()
+	if m5.AppleFamily != 10 || !m5.Metal3 || !m5.Metal4 {
+		t.Errorf("%+v", m5)
+	}
 	if _, err := Open(Options{AppleFamily: -1}); !errors.Is(err, driver.ErrUnavailable) {
 		t.Errorf("no device: got %v", err)
 	}

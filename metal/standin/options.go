@@ -7,6 +7,8 @@ type Options struct {
 	AppleFamily int
 	// NoMetal3 leaves the Metal 3 feature set out.
 	NoMetal3 bool
+	// Metal4 adds the Metal 4 feature set, and with it the language version 4.0.
+	Metal4 bool
 	// MaxThreads is the most threads per threadgroup of every pipeline; default 1024, at most 1024.
 	MaxThreads int
 	// MaxThreadgroupMemory in bytes; default and at most 32768.
@@ -48,6 +50,7 @@ func (o Options) config() config {
 	c := config{
 		AppleFamily:          orElse(int64(o.AppleFamily), 8),
 		Metal3:               bit(!o.NoMetal3),
+		Metal4:               bit(o.Metal4),
 		MaxThreadgroupMemory: orElse(int64(o.MaxThreadgroupMemory), 32768),
 		MaxThreads:           orElse(int64(o.MaxThreads), 1024),
 		MaxBuffer:            orElse(o.MaxBuffer, 8<<30),

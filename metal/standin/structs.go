@@ -14,9 +14,9 @@ type buildRequest struct {
 }
 
 type config struct {
-	AppleFamily, Metal3, MaxThreadgroupMemory, MaxThreads, MaxBuffer, WorkingSet, MemoryLimit uint64
-	Checked, Order, Seed, Strict, Workers, Protect                                            uint64
-	Build, Line                                                                               uintptr
+	AppleFamily, Metal3, Metal4, MaxThreadgroupMemory, MaxThreads, MaxBuffer, WorkingSet, MemoryLimit uint64
+	Checked, Order, Seed, Strict, Workers, Protect                                                    uint64
+	Build, Line                                                                                       uintptr
 }
 
 type fault struct {

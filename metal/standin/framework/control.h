@@ -15,7 +15,7 @@ struct standin_build {
 
 struct standin_config {
   unsigned long apple_family;  // 7 for M1
-  unsigned long metal3;
+  unsigned long metal3, metal4;
   unsigned long max_threadgroup_memory;
   unsigned long max_threads;  // of every pipeline
   unsigned long max_buffer, working_set;

@@ -19,6 +19,7 @@ static Object *name(Object *self, SEL) {
 static bool supports_family(Object *self, SEL, long family) {
   const standin_config &c = device(self)->config;
   if (family == kMetal3) return c.metal3;
+  if (family == kMetal4) return c.metal4;
   return family >= kApple1 && family <= kApple10 && static_cast<unsigned long>(family - 1000) <= c.apple_family;
 }
 static bool unified(Object *, SEL) { return true; }

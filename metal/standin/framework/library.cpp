@@ -51,6 +51,12 @@ static Object *new_library(Object *self, SEL, Object *source, Object *options, O
   auto *d = static_cast<Device *>(self);
   auto *o = options ? expect<CompileOptions>(options, "compile options") : nullptr;
   auto request = std::make_unique<standin_build>();
+  const unsigned long newest = d->config.metal4 ? 4 : 3;
+  if (o && o->version >> 16 > newest) {
+    set_error(error, kLibraryDomain, kCompileFailure,
+              "language version " + std::to_string(o->version >> 16) + " is newer than this system's");
+    return nullptr;
+  }
   const std::string macros = macro_lines(o);
   request->source = expect<NSString>(source, "source")->text.c_str();
   request->version = o ? o->version : 0;
