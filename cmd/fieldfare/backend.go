@@ -26,7 +26,7 @@ func (f *modelFlags) pickBackend(onCPU *cpu.Backend) (core.Backend, error) {
 	if f.gpu != nil {
 		return f.gpu, nil
 	}
-	g, err := openGPU(context.Background())
+	g, err := openGPU(context.Background(), metal.Options{TensorText: f.tensors})
 	if err == nil {
 		_, err = g.check(false)
 	}
@@ -51,12 +51,12 @@ type gpu struct {
 }
 
 // openGPU opens the system's GPU. Without one the error wraps driver.ErrUnavailable.
-func openGPU(ctx context.Context) (*gpu, error) {
+func openGPU(ctx context.Context, o metal.Options) (*gpu, error) {
 	device, system, err := openDevice()
 	if err != nil {
 		return nil, err
 	}
-	b, err := metal.New(device, metal.Options{})
+	b, err := metal.New(device, o)
 	if err != nil {
 		return nil, err
 	}

@@ -112,10 +112,27 @@ func TestDoctorPrintsWhatAReportNeeds(t *testing.T) {
 	if status != 0 {
 		t.Fatalf("status %d: %s", status, stderr)
 	}
-	for _, part := range []string{"macOS 15.5", "Apple8", "affine_int4_r8: off by", "tokens, as on the CPU",
-		"at the dimensions of the 26B"} {
+	for _, part := range []string{"macOS 15.5", "Apple8", "tensor operations: not used: ", "affine_int4_r8: off by",
+		"new, as on the CPU", "picture: ", "at the dimensions of the 26B"} {
 		if !strings.Contains(out, part) {
 			t.Errorf("%q is not in the report", part)
 		}
+	}
+	if strings.Contains(out, "NOT as on the CPU") {
+		t.Error("an answer differs")
+	}
+	if t.Failed() {
+		t.Log(out)
+	}
+}
+
+func TestTensorOperationsAreUsedForPromptsWhenAskedFor(t *testing.T) {
+	inTempCache(t)
+	m5 := standin.Options{AppleFamily: 10, Metal4: true}
+	ask := []string{"chat", "--quiet", "--temperature", "0", "--max-new", "12", "--backend"}
+	want, _, _ := onStandin(t, m5, nil, append(ask, "cpu", "hello")...)
+	got, stderr, status := onStandin(t, m5, nil, append(ask, "metal", "--metal-tensors", "hello")...)
+	if status != 0 || got != want {
+		t.Errorf("status %d, %q, want %q; %s", status, got, want, stderr)
 	}
 }

@@ -25,6 +25,7 @@ type modelFlags struct {
 	trace        string
 	prefillChunk int
 	backend      string
+	tensors      bool
 	kernels      string
 	threads      int
 	quiet        bool
@@ -48,6 +49,8 @@ func (f *modelFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.trace, "trace-experts", "", "write which experts each layer chooses to a file, for \"fieldfare dev replay\"")
 	flags.IntVar(&f.prefillChunk, "prefill-chunk-tokens", 0, "prompt tokens per pass, 1 to 1024 (default: what --memory allows, 128 without)")
 	flags.StringVar(&f.backend, "backend", "auto", "what computes: metal (Apple GPUs), cpu, or auto: metal where it works")
+	flags.BoolVar(&f.tensors, "metal-tensors", false,
+		"read prompts with Metal 4's tensor operations (M5 and newer); answers may then depend on the chunk size")
 	flags.StringVar(&f.kernels, "cpu-kernels", "", "force a set of CPU kernels: "+kernelSets())
 	flags.IntVar(&f.threads, "threads", 0, "threads that compute (default: what the system grants)")
 	flags.BoolVar(&f.trust, "trust-receipt", false, "take the install's own receipt for its expert files instead of hashing each on first use")

@@ -49,4 +49,8 @@ func pictureHint(error) string { return "" }
 
 func unpackDemoPack(context.Context, string) error { return nil }
 
+func demoPicture() []core.Media { return nil }
+
+func demoExtensions() ([]core.Extension, error) { return nil, nil }
+
 var errNoImages = misuse("this fieldfare was built without images")
