@@ -5,7 +5,7 @@ type denseCall struct {
 	w      []byte // [out, in] bf16
 	in     int    // a multiple of 8
 	lo, hi int
-	x      []float32 // [rows, in], rows ldx elements apart
+	x      []float32 // [rows, in], each as kernelSet.packDense leaves it, ldx elements apart
 	ldx    int
 	rows   int
 	// y[r*ldy+o-lo] receives the result.

@@ -1,6 +1,7 @@
 package cpu
 
-// A denseJob multiplies the same rows with one or more bf16 matrices of equal width, in tasks of some outputs each.
+// A denseJob multiplies the same rows with one or more bf16 matrices of equal width, in tasks of some outputs each. The
+// rows are its own: a kernel set may prepare them in place.
 type denseJob struct {
 	k       *kernelSet
 	x       []float32 // [rows, in]
@@ -31,9 +32,24 @@ func (j *denseJob) add(w []byte, y []float32) *denseJob {
 }
 
 func (j *denseJob) run(p *pool) {
-	j.grain = 16
+	j.grain = 32
 	j.tasks = (j.out() + j.grain - 1) / j.grain
+	if j.k.packDense != nil {
+		p.run((*densePackJob)(j), (j.rows+densePackGrain-1)/densePackGrain)
+	}
 	p.run(j, j.used*j.tasks)
+}
+
+// densePackGrain is the rows that one task prepares.
+const densePackGrain = 4
+
+// A densePackJob prepares the rows of a denseJob.
+type densePackJob denseJob
+
+func (j *densePackJob) task(_, index int) {
+	for row := index * densePackGrain; row < min((index+1)*densePackGrain, j.rows); row++ {
+		j.k.packDense(j.x[row*j.in:][:j.in])
+	}
 }
 
 func (j *denseJob) out() int { return len(j.parts[0].w) / (2 * j.in) }

@@ -14,6 +14,8 @@ type kernelSet struct {
 	pack func(dst, x []float32, bits int)
 	// affine computes products with a quantized matrix: affine.go.
 	affine func(a affineCall)
+	// packDense prepares one row of activations for dense, in place: dense.go. nil leaves rows as they are.
+	packDense func(x []float32)
 	// dense computes products with a bf16 matrix: dense.go.
 	dense func(a denseCall)
 

@@ -2,14 +2,32 @@
 
 package cpu
 
-import "golang.org/x/sys/cpu"
+import (
+	"slices"
+
+	"golang.org/x/sys/cpu"
+)
 
 // machineKernels is the one place that asks what an Arm processor has. Every 64-bit one has NEON.
 func machineKernels() []*kernelSet {
-	if cpu.ARM64.HasASIMDDP {
-		return []*kernelSet{neonDotKernels, neonKernels}
+	matrix, bf16 := matrixFeatures()
+	return armKernels(cpu.ARM64.HasASIMDDP, matrix, bf16)
+}
+
+// armKernels are the sets for a processor with FEAT_DotProd, FEAT_I8MM and FEAT_BF16, fastest first.
+func armKernels(dot, matrix, bf16 bool) []*kernelSet {
+	sets := []*kernelSet{neonKernels}
+	if dot {
+		sets = append(sets, neonDotKernels)
 	}
-	return []*kernelSet{neonKernels}
+	if dot && matrix {
+		sets = append(sets, neonMatrixKernels)
+	}
+	if dot && matrix && bf16 {
+		sets = append(sets, neonBF16Kernels)
+	}
+	slices.Reverse(sets)
+	return sets
 }
 
 // sumLanes is how many lanes a running sum of a product has.

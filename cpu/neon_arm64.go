@@ -143,9 +143,58 @@ func simdValues2x1Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv
 //go:noescape
 func simdValues1x1Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
 
-// neonDotTile adds all groups of four outputs of 4-bit codes, stride bytes apart, times one row of digits, to the sums
-// t, [4, 4]. Scales of the outputs are scaleStride bytes apart; those of the row come on top.
+// neonSplitDot rounds groups of 64 activations to 16 bits, each by its largest magnitude: its scale and its sum go to
+// scales and sums. High digits come first: of even elements of the first 32 (low nibbles of codes), of odd ones, the same
+// of the last 32; then low digits so.
 //
 //go:noescape
-func neonDotTile(t *float32, codes *byte, stride int, scales *float32, scaleStride int, x *int8,
-	xscales *float32, groups int)
+func neonSplitDot(digits *int8, scales *float32, sums *float32, x *float32, groups int)
+
+// neonSplitMatrix is neonSplitDot with eight high digits and their low digits in turn.
+//
+//go:noescape
+func neonSplitMatrix(digits *int8, scales *float32, sums *float32, x *float32, groups int)
+
+// neonDotTile adds all groups of panels of four outputs of 4-bit codes, stride bytes apart, times rows of digits, to the
+// sums t, [rows, 4], of each panel. Scales of the outputs are scaleStride bytes apart; those of the rows come on top.
+// Sums and scales of the panels are panelStride bytes apart. A panel alone may have fewer outputs: the last one's codes
+// stand in for those that do not exist.
+//
+//go:noescape
+func neonDotTile(t *float32, panelStride int, panels int, codes *byte, stride int, outputs int, scales *float32,
+	scaleStride int, x *int8, xscales *float32, ldx int, rows int, groups int)
+
+// neonMatrixTile is neonDotTile for the digits of neonSplitMatrix.
+//
+//go:noescape
+func neonMatrixTile(t *float32, panelStride int, panels int, codes *byte, stride int, outputs int, scales *float32,
+	scaleStride int, x *int8, xscales *float32, ldx int, rows int, groups int)
+
+// neonSplitBF16 splits blocks of 8 elements in place: each four become their four bfloat16 and those of what these
+// leave.
+//
+//go:noescape
+func neonSplitBF16(x *float32, blocks int)
+
+// neonPairBF16 interleaves the bfloat16 rows of eight outputs: steps of 8 inputs of them become two times four pairs of
+// outputs of four inputs each.
+//
+//go:noescape
+func neonPairBF16(dst *byte, rows *[8]*byte, steps int)
+
+// neonTileBF16x4 adds steps of 8 inputs of eight outputs w (neonPairBF16) times tiles of four rows of x (neonSplitBF16)
+// to the sums t, [count*4, 4, 4]: per row and pair of outputs two sums of first parts, then two of second parts. ldx is
+// in bytes.
+//
+//go:noescape
+func neonTileBF16x4(t *float32, w *byte, x *float32, ldx int, steps int, count int)
+
+// neonTileBF16x1 is neonTileBF16x4 for tiles of one row.
+//
+//go:noescape
+func neonTileBF16x1(t *float32, w *byte, x *float32, ldx int, steps int, count int)
+
+// neonFinishBF16 writes the eight outputs of each row of sums t, [count, 4, 4]; ldy is in bytes.
+//
+//go:noescape
+func neonFinishBF16(y *float32, ldy int, t *float32, count int)

@@ -20,3 +20,13 @@
 #define SHLL16(n, d)    WORD $(0x2E613800 | (n)<<5 | (d))           // the low four words of n, shifted up by 16
 #define SHLL216(n, d)   WORD $(0x6E613800 | (n)<<5 | (d))           // the high four
 #define SDOT(m, n, d)   WORD $(0x4E809400 | (m)<<16 | (n)<<5 | (d)) // FEAT_DotProd: d += groups of four bytes of n*m
+#define SMMLA(m, n, d)  WORD $(0x4E80A400 | (m)<<16 | (n)<<5 | (d)) // FEAT_I8MM: d += 2 by 8 bytes of n times m transposed
+#define BFMMLA(m, n, d) WORD $(0x6E40EC00 | (m)<<16 | (n)<<5 | (d)) // FEAT_BF16: d += 2 by 4 bfloat16 of n times m transposed
+#define BFCVTN(n, d)    WORD $(0x0EA16800 | (n)<<5 | (d))           // FEAT_BF16: to the low four bfloat16 of d, ties to even
+#define BFCVTN2(n, d)   WORD $(0x4EA16800 | (n)<<5 | (d))           // to the high four
+#define XTN16(n, d)     WORD $(0x0E612800 | (n)<<5 | (d))           // the low halves of dwords, to the low four words of d
+#define XTN216(n, d)    WORD $(0x4E612800 | (n)<<5 | (d))           // to the high four
+#define XTN8(n, d)      WORD $(0x0E212800 | (n)<<5 | (d))           // the low halves of words, to the low eight bytes of d
+#define XTN28(n, d)     WORD $(0x4E212800 | (n)<<5 | (d))           // to the high eight
+#define RSHRN8(n, d)    WORD $(0x0F088C00 | (n)<<5 | (d))           // (word+128)>>8, to the low eight bytes of d
+#define RSHRN28(n, d)   WORD $(0x4F088C00 | (n)<<5 | (d))           // to the high eight

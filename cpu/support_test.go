@@ -17,8 +17,10 @@ import (
 var tolerance = map[string]float64{
 	"affine": 1e-6,
 	// Activations of 16 bits: half a step of 2^-15 of the group's largest, against the terms' sum.
-	"affine int16":     3e-5,
-	"dense":            1e-6,
+	"affine int16": 3e-5,
+	"dense":        1e-6,
+	// Activations of two bfloat16: 2^-17 of each.
+	"dense neon-bf16":  8e-6,
 	"attention":        2e-6, // of the largest value
 	"exp":              2e-7, // relative
 	"norm":             1e-6, // relative
@@ -31,8 +33,12 @@ var tolerance = map[string]float64{
 	"tower avx2-int16": 1e-4,
 }
 
-// tolerated is the tolerance of an operation in a kernel set: another where activations are rounded.
+// tolerated is the tolerance of an operation in a kernel set: another where that set or all that round activations have
+// their own.
 func tolerated(operation string, k *kernelSet) float64 {
+	if own, ok := tolerance[operation+" "+k.name]; ok {
+		return own
+	}
 	if own, ok := tolerance[operation+" int16"]; ok && k.rounds {
 		return own
 	}
