@@ -80,12 +80,12 @@ func TestTranslationsToCarry(t *testing.T) {
 	}
 	tools, err := msl.NewToolchain(msl.ToolchainOptions{Cache: *carried})
 	must(t, err)
-	texts := []string{referenceSource(t)}
+	sources := []msl.Source{{Text: referenceSource(t)}}
 	for _, l := range shaders.Libraries {
-		texts = append(texts, l.Source())
+		sources = append(sources, msl.Source{Text: l.Source(), Version: l.Version})
 	}
-	for _, text := range texts {
-		_, err := tools.Translate(msl.Source{Text: text})
+	for _, s := range sources {
+		_, err := tools.Translate(s)
 		must(t, err)
 	}
 }
