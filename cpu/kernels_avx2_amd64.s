@@ -2368,7 +2368,7 @@ block_done:
 	RET
 
 // func simdScores4Half(p *float32, ldp int, q *float32, dh int, kv *byte, stride int, n int)
-// Requires: AVX, F16C, FMA3
+// Requires: AVX, F16C, FMA3, MMX+
 TEXT ·simdScores4Half(SB), NOSPLIT, $0-56
 	MOVQ   n+48(FP), AX
 	MOVQ   AX, CX
@@ -2377,20 +2377,19 @@ TEXT ·simdScores4Half(SB), NOSPLIT, $0-56
 	IMUL3Q $0x00000003, AX, DX
 	SUBQ   DX, CX
 	MOVQ   p+0(FP), DX
-	MOVQ   q+16(FP), BX
-	MOVQ   kv+32(FP), SI
-	MOVQ   stride+40(FP), DI
-	MOVQ   dh+24(FP), R8
+	MOVQ   kv+32(FP), BX
+	MOVQ   stride+40(FP), SI
+	IMUL3Q $0x00000018, SI, DI
 	TESTQ  AX, AX
 	JZ     some_done
 
 some:
-	MOVQ   SI, R9
-	ADDQ   DI, SI
-	MOVQ   SI, R10
-	ADDQ   DI, SI
-	MOVQ   SI, R11
-	ADDQ   DI, SI
+	MOVQ   BX, R8
+	ADDQ   SI, BX
+	MOVQ   BX, R9
+	ADDQ   SI, BX
+	MOVQ   BX, R10
+	ADDQ   SI, BX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -2403,43 +2402,46 @@ some:
 	VXORPS Y9, Y9, Y9
 	VXORPS Y10, Y10, Y10
 	VXORPS Y11, Y11, Y11
-	MOVQ   R8, R15
-	SHLQ   $0x02, R15
-	MOVQ   BX, R12
-	LEAQ   (BX)(R15*2), R13
-	ADDQ   R15, R13
-	MOVQ   R8, R14
-	SHRQ   $0x03, R14
+	MOVQ   dh+24(FP), R14
+	MOVQ   R14, R13
+	SHLQ   $0x02, R14
+	MOVQ   q+16(FP), R11
+	LEAQ   (R11)(R14*2), R12
+	ADDQ   R14, R12
+	SHRQ   $0x03, R13
 
 some_step:
-	VCVTPH2PS    (R9), Y12
+	PREFETCHT0   (R8)(DI*1)
+	VCVTPH2PS    (R8), Y12
+	ADDQ         $0x00000010, R8
+	PREFETCHT0   (R9)(DI*1)
+	VCVTPH2PS    (R9), Y13
 	ADDQ         $0x00000010, R9
-	VCVTPH2PS    (R10), Y13
+	PREFETCHT0   (R10)(DI*1)
+	VCVTPH2PS    (R10), Y14
 	ADDQ         $0x00000010, R10
-	VCVTPH2PS    (R11), Y14
-	ADDQ         $0x00000010, R11
-	VMOVUPS      (R12), Y15
+	VMOVUPS      (R11), Y15
 	VFMADD231PS  Y12, Y15, Y0
 	VFMADD231PS  Y13, Y15, Y1
 	VFMADD231PS  Y14, Y15, Y2
-	VMOVUPS      (R12)(R15*1), Y15
+	VMOVUPS      (R11)(R14*1), Y15
 	VFMADD231PS  Y12, Y15, Y3
 	VFMADD231PS  Y13, Y15, Y4
 	VFMADD231PS  Y14, Y15, Y5
-	VMOVUPS      (R12)(R15*2), Y15
+	VMOVUPS      (R11)(R14*2), Y15
 	VFMADD231PS  Y12, Y15, Y6
 	VFMADD231PS  Y13, Y15, Y7
 	VFMADD231PS  Y14, Y15, Y8
-	VMOVUPS      (R13), Y15
+	VMOVUPS      (R12), Y15
 	VFMADD231PS  Y12, Y15, Y9
 	VFMADD231PS  Y13, Y15, Y10
 	VFMADD231PS  Y14, Y15, Y11
+	ADDQ         $0x00000020, R11
 	ADDQ         $0x00000020, R12
-	ADDQ         $0x00000020, R13
-	DECQ         R14
+	DECQ         R13
 	JNZ          some_step
-	MOVQ         ldp+8(FP), R9
-	MOVQ         DX, R10
+	MOVQ         ldp+8(FP), R8
+	MOVQ         DX, R9
 	VEXTRACTF128 $0x01, Y0, X12
 	VADDPS       X0, X12, X12
 	VEXTRACTF128 $0x01, Y1, X0
@@ -2451,9 +2453,9 @@ some_step:
 	VHADDPS      X0, X12, X12
 	VHADDPS      X13, X1, X1
 	VHADDPS      X1, X12, X12
-	VMOVSD       X12, (R10)
-	VEXTRACTPS   $0x02, X12, 8(R10)
-	ADDQ         R9, R10
+	VMOVSD       X12, (R9)
+	VEXTRACTPS   $0x02, X12, 8(R9)
+	ADDQ         R8, R9
 	VEXTRACTF128 $0x01, Y3, X0
 	VADDPS       X3, X0, X0
 	VEXTRACTF128 $0x01, Y4, X1
@@ -2465,9 +2467,9 @@ some_step:
 	VHADDPS      X1, X0, X0
 	VHADDPS      X3, X2, X2
 	VHADDPS      X2, X0, X0
-	VMOVSD       X0, (R10)
-	VEXTRACTPS   $0x02, X0, 8(R10)
-	ADDQ         R9, R10
+	VMOVSD       X0, (R9)
+	VEXTRACTPS   $0x02, X0, 8(R9)
+	ADDQ         R8, R9
 	VEXTRACTF128 $0x01, Y6, X0
 	VADDPS       X6, X0, X0
 	VEXTRACTF128 $0x01, Y7, X1
@@ -2479,9 +2481,9 @@ some_step:
 	VHADDPS      X1, X0, X0
 	VHADDPS      X3, X2, X2
 	VHADDPS      X2, X0, X0
-	VMOVSD       X0, (R10)
-	VEXTRACTPS   $0x02, X0, 8(R10)
-	ADDQ         R9, R10
+	VMOVSD       X0, (R9)
+	VEXTRACTPS   $0x02, X0, 8(R9)
+	ADDQ         R8, R9
 	VEXTRACTF128 $0x01, Y9, X0
 	VADDPS       X9, X0, X0
 	VEXTRACTF128 $0x01, Y10, X1
@@ -2493,8 +2495,8 @@ some_step:
 	VHADDPS      X1, X0, X0
 	VHADDPS      X3, X2, X2
 	VHADDPS      X2, X0, X0
-	VMOVSD       X0, (R10)
-	VEXTRACTPS   $0x02, X0, 8(R10)
+	VMOVSD       X0, (R9)
+	VEXTRACTPS   $0x02, X0, 8(R9)
 	ADDQ         $0x0000000c, DX
 	DECQ         AX
 	JNZ          some
@@ -2504,60 +2506,61 @@ some_done:
 	JZ    one_done
 
 one:
-	MOVQ   SI, AX
-	ADDQ   DI, SI
+	MOVQ   BX, AX
+	ADDQ   SI, BX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
-	MOVQ   R8, R12
-	SHLQ   $0x02, R12
-	MOVQ   BX, R9
-	LEAQ   (BX)(R12*2), R10
-	ADDQ   R12, R10
-	MOVQ   R8, R11
-	SHRQ   $0x03, R11
+	MOVQ   dh+24(FP), R11
+	MOVQ   R11, R10
+	SHLQ   $0x02, R11
+	MOVQ   q+16(FP), R8
+	LEAQ   (R8)(R11*2), R9
+	ADDQ   R11, R9
+	SHRQ   $0x03, R10
 
 one_step:
+	PREFETCHT0   (AX)(DI*1)
 	VCVTPH2PS    (AX), Y4
 	ADDQ         $0x00000010, AX
-	VMOVUPS      (R9), Y5
+	VMOVUPS      (R8), Y5
 	VFMADD231PS  Y4, Y5, Y0
-	VMOVUPS      (R9)(R12*1), Y5
+	VMOVUPS      (R8)(R11*1), Y5
 	VFMADD231PS  Y4, Y5, Y1
-	VMOVUPS      (R9)(R12*2), Y5
+	VMOVUPS      (R8)(R11*2), Y5
 	VFMADD231PS  Y4, Y5, Y2
-	VMOVUPS      (R10), Y5
+	VMOVUPS      (R9), Y5
 	VFMADD231PS  Y4, Y5, Y3
+	ADDQ         $0x00000020, R8
 	ADDQ         $0x00000020, R9
-	ADDQ         $0x00000020, R10
-	DECQ         R11
+	DECQ         R10
 	JNZ          one_step
 	MOVQ         ldp+8(FP), AX
-	MOVQ         DX, R9
+	MOVQ         DX, R8
 	VEXTRACTF128 $0x01, Y0, X4
 	VADDPS       X0, X4, X4
 	VHADDPS      X4, X4, X4
 	VHADDPS      X4, X4, X4
-	VMOVSS       X4, (R9)
-	ADDQ         AX, R9
+	VMOVSS       X4, (R8)
+	ADDQ         AX, R8
 	VEXTRACTF128 $0x01, Y1, X0
 	VADDPS       X1, X0, X0
 	VHADDPS      X0, X0, X0
 	VHADDPS      X0, X0, X0
-	VMOVSS       X0, (R9)
-	ADDQ         AX, R9
+	VMOVSS       X0, (R8)
+	ADDQ         AX, R8
 	VEXTRACTF128 $0x01, Y2, X0
 	VADDPS       X2, X0, X0
 	VHADDPS      X0, X0, X0
 	VHADDPS      X0, X0, X0
-	VMOVSS       X0, (R9)
-	ADDQ         AX, R9
+	VMOVSS       X0, (R8)
+	ADDQ         AX, R8
 	VEXTRACTF128 $0x01, Y3, X0
 	VADDPS       X3, X0, X0
 	VHADDPS      X0, X0, X0
 	VHADDPS      X0, X0, X0
-	VMOVSS       X0, (R9)
+	VMOVSS       X0, (R8)
 	ADDQ         $0x00000004, DX
 	DECQ         CX
 	JNZ          one
@@ -2567,29 +2570,28 @@ one_done:
 	RET
 
 // func simdScores2Half(p *float32, ldp int, q *float32, dh int, kv *byte, stride int, n int)
-// Requires: AVX, F16C, FMA3
-TEXT ·simdScores2Half(SB), NOSPLIT, $8-56
-	MOVQ  n+48(FP), AX
-	MOVQ  AX, CX
-	SHRQ  $0x02, AX
-	ANDQ  $0x03, CX
-	MOVQ  p+0(FP), DX
-	MOVQ  q+16(FP), BX
-	MOVQ  kv+32(FP), SI
-	MOVQ  stride+40(FP), DI
-	MOVQ  dh+24(FP), R8
-	TESTQ AX, AX
-	JZ    some_done
+// Requires: AVX, F16C, FMA3, MMX+
+TEXT ·simdScores2Half(SB), NOSPLIT, $0-56
+	MOVQ   n+48(FP), AX
+	MOVQ   AX, CX
+	SHRQ   $0x02, AX
+	ANDQ   $0x03, CX
+	MOVQ   p+0(FP), DX
+	MOVQ   kv+32(FP), BX
+	MOVQ   stride+40(FP), SI
+	IMUL3Q $0x00000018, SI, DI
+	TESTQ  AX, AX
+	JZ     some_done
 
 some:
-	MOVQ   SI, R9
-	ADDQ   DI, SI
-	MOVQ   SI, R10
-	ADDQ   DI, SI
-	MOVQ   SI, R11
-	ADDQ   DI, SI
-	MOVQ   SI, R12
-	ADDQ   DI, SI
+	MOVQ   BX, R8
+	ADDQ   SI, BX
+	MOVQ   BX, R9
+	ADDQ   SI, BX
+	MOVQ   BX, R10
+	ADDQ   SI, BX
+	MOVQ   BX, R11
+	ADDQ   SI, BX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -2598,39 +2600,43 @@ some:
 	VXORPS Y5, Y5, Y5
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
-	MOVQ   R8, BP
-	SHLQ   $0x02, BP
-	MOVQ   BX, R13
-	LEAQ   (BX)(BP*2), R14
-	ADDQ   BP, R14
-	MOVQ   R8, R15
-	SHRQ   $0x03, R15
+	MOVQ   dh+24(FP), R15
+	MOVQ   R15, R14
+	SHLQ   $0x02, R15
+	MOVQ   q+16(FP), R12
+	LEAQ   (R12)(R15*2), R13
+	ADDQ   R15, R13
+	SHRQ   $0x03, R14
 
 some_step:
-	VCVTPH2PS    (R9), Y8
+	PREFETCHT0   (R8)(DI*1)
+	VCVTPH2PS    (R8), Y8
+	ADDQ         $0x00000010, R8
+	PREFETCHT0   (R9)(DI*1)
+	VCVTPH2PS    (R9), Y9
 	ADDQ         $0x00000010, R9
-	VCVTPH2PS    (R10), Y9
+	PREFETCHT0   (R10)(DI*1)
+	VCVTPH2PS    (R10), Y10
 	ADDQ         $0x00000010, R10
-	VCVTPH2PS    (R11), Y10
+	PREFETCHT0   (R11)(DI*1)
+	VCVTPH2PS    (R11), Y11
 	ADDQ         $0x00000010, R11
-	VCVTPH2PS    (R12), Y11
-	ADDQ         $0x00000010, R12
-	VMOVUPS      (R13), Y12
+	VMOVUPS      (R12), Y12
 	VFMADD231PS  Y8, Y12, Y0
 	VFMADD231PS  Y9, Y12, Y1
 	VFMADD231PS  Y10, Y12, Y2
 	VFMADD231PS  Y11, Y12, Y3
-	VMOVUPS      (R13)(BP*1), Y12
+	VMOVUPS      (R12)(R15*1), Y12
 	VFMADD231PS  Y8, Y12, Y4
 	VFMADD231PS  Y9, Y12, Y5
 	VFMADD231PS  Y10, Y12, Y6
 	VFMADD231PS  Y11, Y12, Y7
+	ADDQ         $0x00000020, R12
 	ADDQ         $0x00000020, R13
-	ADDQ         $0x00000020, R14
-	DECQ         R15
+	DECQ         R14
 	JNZ          some_step
-	MOVQ         ldp+8(FP), R9
-	MOVQ         DX, R10
+	MOVQ         ldp+8(FP), R8
+	MOVQ         DX, R9
 	VEXTRACTF128 $0x01, Y0, X8
 	VADDPS       X0, X8, X8
 	VEXTRACTF128 $0x01, Y1, X0
@@ -2642,8 +2648,8 @@ some_step:
 	VHADDPS      X0, X8, X8
 	VHADDPS      X2, X1, X1
 	VHADDPS      X1, X8, X8
-	VMOVUPS      X8, (R10)
-	ADDQ         R9, R10
+	VMOVUPS      X8, (R9)
+	ADDQ         R8, R9
 	VEXTRACTF128 $0x01, Y4, X0
 	VADDPS       X4, X0, X0
 	VEXTRACTF128 $0x01, Y5, X1
@@ -2655,7 +2661,7 @@ some_step:
 	VHADDPS      X1, X0, X0
 	VHADDPS      X3, X2, X2
 	VHADDPS      X2, X0, X0
-	VMOVUPS      X0, (R10)
+	VMOVUPS      X0, (R9)
 	ADDQ         $0x00000010, DX
 	DECQ         AX
 	JNZ          some
@@ -2665,42 +2671,43 @@ some_done:
 	JZ    one_done
 
 one:
-	MOVQ   SI, AX
-	ADDQ   DI, SI
+	MOVQ   BX, AX
+	ADDQ   SI, BX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
-	MOVQ   R8, R12
-	SHLQ   $0x02, R12
-	MOVQ   BX, R9
-	LEAQ   (BX)(R12*2), R10
-	ADDQ   R12, R10
-	MOVQ   R8, R11
-	SHRQ   $0x03, R11
+	MOVQ   dh+24(FP), R11
+	MOVQ   R11, R10
+	SHLQ   $0x02, R11
+	MOVQ   q+16(FP), R8
+	LEAQ   (R8)(R11*2), R9
+	ADDQ   R11, R9
+	SHRQ   $0x03, R10
 
 one_step:
+	PREFETCHT0   (AX)(DI*1)
 	VCVTPH2PS    (AX), Y2
 	ADDQ         $0x00000010, AX
-	VMOVUPS      (R9), Y3
+	VMOVUPS      (R8), Y3
 	VFMADD231PS  Y2, Y3, Y0
-	VMOVUPS      (R9)(R12*1), Y3
+	VMOVUPS      (R8)(R11*1), Y3
 	VFMADD231PS  Y2, Y3, Y1
+	ADDQ         $0x00000020, R8
 	ADDQ         $0x00000020, R9
-	ADDQ         $0x00000020, R10
-	DECQ         R11
+	DECQ         R10
 	JNZ          one_step
 	MOVQ         ldp+8(FP), AX
-	MOVQ         DX, R9
+	MOVQ         DX, R8
 	VEXTRACTF128 $0x01, Y0, X2
 	VADDPS       X0, X2, X2
 	VHADDPS      X2, X2, X2
 	VHADDPS      X2, X2, X2
-	VMOVSS       X2, (R9)
-	ADDQ         AX, R9
+	VMOVSS       X2, (R8)
+	ADDQ         AX, R8
 	VEXTRACTF128 $0x01, Y1, X0
 	VADDPS       X1, X0, X0
 	VHADDPS      X0, X0, X0
 	VHADDPS      X0, X0, X0
-	VMOVSS       X0, (R9)
+	VMOVSS       X0, (R8)
 	ADDQ         $0x00000004, DX
 	DECQ         CX
 	JNZ          one
@@ -2710,61 +2717,64 @@ one_done:
 	RET
 
 // func simdScores1Half(p *float32, ldp int, q *float32, dh int, kv *byte, stride int, n int)
-// Requires: AVX, F16C, FMA3
+// Requires: AVX, F16C, FMA3, MMX+
 TEXT ·simdScores1Half(SB), NOSPLIT, $0-56
-	MOVQ  n+48(FP), AX
-	MOVQ  AX, CX
-	SHRQ  $0x02, AX
-	ANDQ  $0x03, CX
-	MOVQ  p+0(FP), DX
-	MOVQ  q+16(FP), BX
-	MOVQ  kv+32(FP), SI
-	MOVQ  stride+40(FP), DI
-	MOVQ  dh+24(FP), R8
-	TESTQ AX, AX
-	JZ    some_done
+	MOVQ   n+48(FP), AX
+	MOVQ   AX, CX
+	SHRQ   $0x02, AX
+	ANDQ   $0x03, CX
+	MOVQ   p+0(FP), DX
+	MOVQ   kv+32(FP), BX
+	MOVQ   stride+40(FP), SI
+	IMUL3Q $0x00000018, SI, DI
+	TESTQ  AX, AX
+	JZ     some_done
 
 some:
-	MOVQ   SI, R9
-	ADDQ   DI, SI
-	MOVQ   SI, R10
-	ADDQ   DI, SI
-	MOVQ   SI, R11
-	ADDQ   DI, SI
-	MOVQ   SI, R12
-	ADDQ   DI, SI
+	MOVQ   BX, R8
+	ADDQ   SI, BX
+	MOVQ   BX, R9
+	ADDQ   SI, BX
+	MOVQ   BX, R10
+	ADDQ   SI, BX
+	MOVQ   BX, R11
+	ADDQ   SI, BX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
-	MOVQ   R8, R15
+	MOVQ   dh+24(FP), R15
+	MOVQ   R15, R14
 	SHLQ   $0x02, R15
-	MOVQ   BX, R13
-	LEAQ   (BX)(R15*2), R14
-	ADDQ   R15, R14
-	MOVQ   R8, R15
-	SHRQ   $0x03, R15
+	MOVQ   q+16(FP), R12
+	LEAQ   (R12)(R15*2), R13
+	ADDQ   R15, R13
+	SHRQ   $0x03, R14
 
 some_step:
-	VCVTPH2PS    (R9), Y4
+	PREFETCHT0   (R8)(DI*1)
+	VCVTPH2PS    (R8), Y4
+	ADDQ         $0x00000010, R8
+	PREFETCHT0   (R9)(DI*1)
+	VCVTPH2PS    (R9), Y5
 	ADDQ         $0x00000010, R9
-	VCVTPH2PS    (R10), Y5
+	PREFETCHT0   (R10)(DI*1)
+	VCVTPH2PS    (R10), Y6
 	ADDQ         $0x00000010, R10
-	VCVTPH2PS    (R11), Y6
+	PREFETCHT0   (R11)(DI*1)
+	VCVTPH2PS    (R11), Y7
 	ADDQ         $0x00000010, R11
-	VCVTPH2PS    (R12), Y7
-	ADDQ         $0x00000010, R12
-	VMOVUPS      (R13), Y8
+	VMOVUPS      (R12), Y8
 	VFMADD231PS  Y4, Y8, Y0
 	VFMADD231PS  Y5, Y8, Y1
 	VFMADD231PS  Y6, Y8, Y2
 	VFMADD231PS  Y7, Y8, Y3
+	ADDQ         $0x00000020, R12
 	ADDQ         $0x00000020, R13
-	ADDQ         $0x00000020, R14
-	DECQ         R15
+	DECQ         R14
 	JNZ          some_step
-	MOVQ         ldp+8(FP), R9
-	MOVQ         DX, R9
+	MOVQ         ldp+8(FP), R8
+	MOVQ         DX, R8
 	VEXTRACTF128 $0x01, Y0, X4
 	VADDPS       X0, X4, X4
 	VEXTRACTF128 $0x01, Y1, X0
@@ -2776,7 +2786,7 @@ some_step:
 	VHADDPS      X0, X4, X4
 	VHADDPS      X2, X1, X1
 	VHADDPS      X1, X4, X4
-	VMOVUPS      X4, (R9)
+	VMOVUPS      X4, (R8)
 	ADDQ         $0x00000010, DX
 	DECQ         AX
 	JNZ          some
@@ -2786,25 +2796,26 @@ some_done:
 	JZ    one_done
 
 one:
-	MOVQ   SI, AX
-	ADDQ   DI, SI
+	MOVQ   BX, AX
+	ADDQ   SI, BX
 	VXORPS Y0, Y0, Y0
-	MOVQ   R8, R11
+	MOVQ   dh+24(FP), R11
+	MOVQ   R11, R10
 	SHLQ   $0x02, R11
-	MOVQ   BX, R9
-	LEAQ   (BX)(R11*2), R10
-	ADDQ   R11, R10
-	MOVQ   R8, R11
-	SHRQ   $0x03, R11
+	MOVQ   q+16(FP), R8
+	LEAQ   (R8)(R11*2), R9
+	ADDQ   R11, R9
+	SHRQ   $0x03, R10
 
 one_step:
+	PREFETCHT0   (AX)(DI*1)
 	VCVTPH2PS    (AX), Y1
 	ADDQ         $0x00000010, AX
-	VMOVUPS      (R9), Y2
+	VMOVUPS      (R8), Y2
 	VFMADD231PS  Y1, Y2, Y0
+	ADDQ         $0x00000020, R8
 	ADDQ         $0x00000020, R9
-	ADDQ         $0x00000020, R10
-	DECQ         R11
+	DECQ         R10
 	JNZ          one_step
 	MOVQ         ldp+8(FP), AX
 	MOVQ         DX, AX
@@ -2822,107 +2833,110 @@ one_done:
 	RET
 
 // func simdValues4x3Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
-// Requires: AVX, F16C, FMA3
-TEXT ·simdValues4x3Half(SB), NOSPLIT, $0-64
+// Requires: AVX, F16C, FMA3, MMX+
+TEXT ·simdValues4x3Half(SB), NOSPLIT, $8-64
 	MOVQ p+24(FP), AX
 	MOVQ kv+40(FP), CX
 	MOVQ stride+48(FP), DX
-	MOVQ ldp+32(FP), BX
-	MOVQ ldo+8(FP), SI
-	MOVQ n+56(FP), DI
+	MOVQ DX, BX
+	SHLQ $0x05, BX
+	MOVQ ldp+32(FP), SI
+	MOVQ ldo+8(FP), DI
+	MOVQ n+56(FP), R8
 
 keys:
-	TESTQ DI, DI
+	TESTQ R8, R8
 	JZ    done
-	MOVQ  DI, R8
-	CMPQ  R8, $0x20
+	MOVQ  R8, R9
+	CMPQ  R9, $0x20
 	JLE   few
-	MOVQ  $0x00000020, R8
+	MOVQ  $0x00000020, R9
 
 few:
-	MOVQ  o+0(FP), R9
-	MOVQ  CX, R10
-	MOVQ  chunks+16(FP), R11
-	TESTQ R11, R11
+	MOVQ  o+0(FP), R10
+	MOVQ  CX, R11
+	MOVQ  chunks+16(FP), R12
+	TESTQ R12, R12
 	JZ    chunk_done
 
 chunk:
-	MOVQ    R9, R12
-	VMOVUPS (R12), Y0
-	VMOVUPS 32(R12), Y1
-	VMOVUPS 64(R12), Y2
-	ADDQ    SI, R12
-	VMOVUPS (R12), Y3
-	VMOVUPS 32(R12), Y4
-	VMOVUPS 64(R12), Y5
-	ADDQ    SI, R12
-	VMOVUPS (R12), Y6
-	VMOVUPS 32(R12), Y7
-	VMOVUPS 64(R12), Y8
-	ADDQ    SI, R12
-	VMOVUPS (R12), Y9
-	VMOVUPS 32(R12), Y10
-	VMOVUPS 64(R12), Y11
-	ADDQ    SI, R12
-	MOVQ    R10, R12
-	MOVQ    AX, R13
-	MOVQ    R8, R14
+	MOVQ    R10, R13
+	VMOVUPS (R13), Y0
+	VMOVUPS 32(R13), Y1
+	VMOVUPS 64(R13), Y2
+	ADDQ    DI, R13
+	VMOVUPS (R13), Y3
+	VMOVUPS 32(R13), Y4
+	VMOVUPS 64(R13), Y5
+	ADDQ    DI, R13
+	VMOVUPS (R13), Y6
+	VMOVUPS 32(R13), Y7
+	VMOVUPS 64(R13), Y8
+	ADDQ    DI, R13
+	VMOVUPS (R13), Y9
+	VMOVUPS 32(R13), Y10
+	VMOVUPS 64(R13), Y11
+	ADDQ    DI, R13
+	MOVQ    R11, R13
+	MOVQ    AX, R14
+	MOVQ    R9, R15
 
 key:
-	VCVTPH2PS    (R12), Y12
-	VCVTPH2PS    16(R12), Y13
-	VCVTPH2PS    32(R12), Y14
-	MOVQ         R13, R15
-	VBROADCASTSS (R15), Y15
-	ADDQ         BX, R15
+	PREFETCHT0   (R13)(BX*1)
+	VCVTPH2PS    (R13), Y12
+	VCVTPH2PS    16(R13), Y13
+	VCVTPH2PS    32(R13), Y14
+	MOVQ         R14, BP
+	VBROADCASTSS (BP), Y15
+	ADDQ         SI, BP
 	VFMADD231PS  Y12, Y15, Y0
 	VFMADD231PS  Y13, Y15, Y1
 	VFMADD231PS  Y14, Y15, Y2
-	VBROADCASTSS (R15), Y15
-	ADDQ         BX, R15
+	VBROADCASTSS (BP), Y15
+	ADDQ         SI, BP
 	VFMADD231PS  Y12, Y15, Y3
 	VFMADD231PS  Y13, Y15, Y4
 	VFMADD231PS  Y14, Y15, Y5
-	VBROADCASTSS (R15), Y15
-	ADDQ         BX, R15
+	VBROADCASTSS (BP), Y15
+	ADDQ         SI, BP
 	VFMADD231PS  Y12, Y15, Y6
 	VFMADD231PS  Y13, Y15, Y7
 	VFMADD231PS  Y14, Y15, Y8
-	VBROADCASTSS (R15), Y15
+	VBROADCASTSS (BP), Y15
 	VFMADD231PS  Y12, Y15, Y9
 	VFMADD231PS  Y13, Y15, Y10
 	VFMADD231PS  Y14, Y15, Y11
-	ADDQ         DX, R12
-	ADDQ         $0x00000004, R13
-	DECQ         R14
+	ADDQ         DX, R13
+	ADDQ         $0x00000004, R14
+	DECQ         R15
 	JNZ          key
-	MOVQ         R9, R12
-	VMOVUPS      Y0, (R12)
-	VMOVUPS      Y1, 32(R12)
-	VMOVUPS      Y2, 64(R12)
-	ADDQ         SI, R12
-	VMOVUPS      Y3, (R12)
-	VMOVUPS      Y4, 32(R12)
-	VMOVUPS      Y5, 64(R12)
-	ADDQ         SI, R12
-	VMOVUPS      Y6, (R12)
-	VMOVUPS      Y7, 32(R12)
-	VMOVUPS      Y8, 64(R12)
-	ADDQ         SI, R12
-	VMOVUPS      Y9, (R12)
-	VMOVUPS      Y10, 32(R12)
-	VMOVUPS      Y11, 64(R12)
-	ADDQ         SI, R12
-	ADDQ         $0x00000060, R9
-	ADDQ         $0x00000030, R10
-	DECQ         R11
+	MOVQ         R10, R13
+	VMOVUPS      Y0, (R13)
+	VMOVUPS      Y1, 32(R13)
+	VMOVUPS      Y2, 64(R13)
+	ADDQ         DI, R13
+	VMOVUPS      Y3, (R13)
+	VMOVUPS      Y4, 32(R13)
+	VMOVUPS      Y5, 64(R13)
+	ADDQ         DI, R13
+	VMOVUPS      Y6, (R13)
+	VMOVUPS      Y7, 32(R13)
+	VMOVUPS      Y8, 64(R13)
+	ADDQ         DI, R13
+	VMOVUPS      Y9, (R13)
+	VMOVUPS      Y10, 32(R13)
+	VMOVUPS      Y11, 64(R13)
+	ADDQ         DI, R13
+	ADDQ         $0x00000060, R10
+	ADDQ         $0x00000030, R11
+	DECQ         R12
 	JNZ          chunk
 
 chunk_done:
-	LEAQ  (AX)(R8*4), AX
-	SUBQ  R8, DI
-	IMULQ DX, R8
-	ADDQ  R8, CX
+	LEAQ  (AX)(R9*4), AX
+	SUBQ  R9, R8
+	IMULQ DX, R9
+	ADDQ  R9, CX
 	JMP   keys
 
 done:
@@ -2930,94 +2944,97 @@ done:
 	RET
 
 // func simdValues4x2Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
-// Requires: AVX, F16C, FMA3
-TEXT ·simdValues4x2Half(SB), NOSPLIT, $0-64
+// Requires: AVX, F16C, FMA3, MMX+
+TEXT ·simdValues4x2Half(SB), NOSPLIT, $8-64
 	MOVQ p+24(FP), AX
 	MOVQ kv+40(FP), CX
 	MOVQ stride+48(FP), DX
-	MOVQ ldp+32(FP), BX
-	MOVQ ldo+8(FP), SI
-	MOVQ n+56(FP), DI
+	MOVQ DX, BX
+	SHLQ $0x05, BX
+	MOVQ ldp+32(FP), SI
+	MOVQ ldo+8(FP), DI
+	MOVQ n+56(FP), R8
 
 keys:
-	TESTQ DI, DI
+	TESTQ R8, R8
 	JZ    done
-	MOVQ  DI, R8
-	CMPQ  R8, $0x20
+	MOVQ  R8, R9
+	CMPQ  R9, $0x20
 	JLE   few
-	MOVQ  $0x00000020, R8
+	MOVQ  $0x00000020, R9
 
 few:
-	MOVQ  o+0(FP), R9
-	MOVQ  CX, R10
-	MOVQ  chunks+16(FP), R11
-	TESTQ R11, R11
+	MOVQ  o+0(FP), R10
+	MOVQ  CX, R11
+	MOVQ  chunks+16(FP), R12
+	TESTQ R12, R12
 	JZ    chunk_done
 
 chunk:
-	MOVQ    R9, R12
-	VMOVUPS (R12), Y0
-	VMOVUPS 32(R12), Y1
-	ADDQ    SI, R12
-	VMOVUPS (R12), Y2
-	VMOVUPS 32(R12), Y3
-	ADDQ    SI, R12
-	VMOVUPS (R12), Y4
-	VMOVUPS 32(R12), Y5
-	ADDQ    SI, R12
-	VMOVUPS (R12), Y6
-	VMOVUPS 32(R12), Y7
-	ADDQ    SI, R12
-	MOVQ    R10, R12
-	MOVQ    AX, R13
-	MOVQ    R8, R14
+	MOVQ    R10, R13
+	VMOVUPS (R13), Y0
+	VMOVUPS 32(R13), Y1
+	ADDQ    DI, R13
+	VMOVUPS (R13), Y2
+	VMOVUPS 32(R13), Y3
+	ADDQ    DI, R13
+	VMOVUPS (R13), Y4
+	VMOVUPS 32(R13), Y5
+	ADDQ    DI, R13
+	VMOVUPS (R13), Y6
+	VMOVUPS 32(R13), Y7
+	ADDQ    DI, R13
+	MOVQ    R11, R13
+	MOVQ    AX, R14
+	MOVQ    R9, R15
 
 key:
-	VCVTPH2PS    (R12), Y8
-	VCVTPH2PS    16(R12), Y9
-	MOVQ         R13, R15
-	VBROADCASTSS (R15), Y10
-	ADDQ         BX, R15
+	PREFETCHT0   (R13)(BX*1)
+	VCVTPH2PS    (R13), Y8
+	VCVTPH2PS    16(R13), Y9
+	MOVQ         R14, BP
+	VBROADCASTSS (BP), Y10
+	ADDQ         SI, BP
 	VFMADD231PS  Y8, Y10, Y0
 	VFMADD231PS  Y9, Y10, Y1
-	VBROADCASTSS (R15), Y10
-	ADDQ         BX, R15
+	VBROADCASTSS (BP), Y10
+	ADDQ         SI, BP
 	VFMADD231PS  Y8, Y10, Y2
 	VFMADD231PS  Y9, Y10, Y3
-	VBROADCASTSS (R15), Y10
-	ADDQ         BX, R15
+	VBROADCASTSS (BP), Y10
+	ADDQ         SI, BP
 	VFMADD231PS  Y8, Y10, Y4
 	VFMADD231PS  Y9, Y10, Y5
-	VBROADCASTSS (R15), Y10
+	VBROADCASTSS (BP), Y10
 	VFMADD231PS  Y8, Y10, Y6
 	VFMADD231PS  Y9, Y10, Y7
-	ADDQ         DX, R12
-	ADDQ         $0x00000004, R13
-	DECQ         R14
+	ADDQ         DX, R13
+	ADDQ         $0x00000004, R14
+	DECQ         R15
 	JNZ          key
-	MOVQ         R9, R12
-	VMOVUPS      Y0, (R12)
-	VMOVUPS      Y1, 32(R12)
-	ADDQ         SI, R12
-	VMOVUPS      Y2, (R12)
-	VMOVUPS      Y3, 32(R12)
-	ADDQ         SI, R12
-	VMOVUPS      Y4, (R12)
-	VMOVUPS      Y5, 32(R12)
-	ADDQ         SI, R12
-	VMOVUPS      Y6, (R12)
-	VMOVUPS      Y7, 32(R12)
-	ADDQ         SI, R12
-	ADDQ         $0x00000040, R9
-	ADDQ         $0x00000020, R10
-	DECQ         R11
+	MOVQ         R10, R13
+	VMOVUPS      Y0, (R13)
+	VMOVUPS      Y1, 32(R13)
+	ADDQ         DI, R13
+	VMOVUPS      Y2, (R13)
+	VMOVUPS      Y3, 32(R13)
+	ADDQ         DI, R13
+	VMOVUPS      Y4, (R13)
+	VMOVUPS      Y5, 32(R13)
+	ADDQ         DI, R13
+	VMOVUPS      Y6, (R13)
+	VMOVUPS      Y7, 32(R13)
+	ADDQ         DI, R13
+	ADDQ         $0x00000040, R10
+	ADDQ         $0x00000020, R11
+	DECQ         R12
 	JNZ          chunk
 
 chunk_done:
-	LEAQ  (AX)(R8*4), AX
-	SUBQ  R8, DI
-	IMULQ DX, R8
-	ADDQ  R8, CX
+	LEAQ  (AX)(R9*4), AX
+	SUBQ  R9, R8
+	IMULQ DX, R9
+	ADDQ  R9, CX
 	JMP   keys
 
 done:
@@ -3025,81 +3042,84 @@ done:
 	RET
 
 // func simdValues4x1Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
-// Requires: AVX, F16C, FMA3
-TEXT ·simdValues4x1Half(SB), NOSPLIT, $0-64
+// Requires: AVX, F16C, FMA3, MMX+
+TEXT ·simdValues4x1Half(SB), NOSPLIT, $8-64
 	MOVQ p+24(FP), AX
 	MOVQ kv+40(FP), CX
 	MOVQ stride+48(FP), DX
-	MOVQ ldp+32(FP), BX
-	MOVQ ldo+8(FP), SI
-	MOVQ n+56(FP), DI
+	MOVQ DX, BX
+	SHLQ $0x05, BX
+	MOVQ ldp+32(FP), SI
+	MOVQ ldo+8(FP), DI
+	MOVQ n+56(FP), R8
 
 keys:
-	TESTQ DI, DI
+	TESTQ R8, R8
 	JZ    done
-	MOVQ  DI, R8
-	CMPQ  R8, $0x20
+	MOVQ  R8, R9
+	CMPQ  R9, $0x20
 	JLE   few
-	MOVQ  $0x00000020, R8
+	MOVQ  $0x00000020, R9
 
 few:
-	MOVQ  o+0(FP), R9
-	MOVQ  CX, R10
-	MOVQ  chunks+16(FP), R11
-	TESTQ R11, R11
+	MOVQ  o+0(FP), R10
+	MOVQ  CX, R11
+	MOVQ  chunks+16(FP), R12
+	TESTQ R12, R12
 	JZ    chunk_done
 
 chunk:
-	MOVQ    R9, R12
-	VMOVUPS (R12), Y0
-	ADDQ    SI, R12
-	VMOVUPS (R12), Y1
-	ADDQ    SI, R12
-	VMOVUPS (R12), Y2
-	ADDQ    SI, R12
-	VMOVUPS (R12), Y3
-	ADDQ    SI, R12
-	MOVQ    R10, R12
-	MOVQ    AX, R13
-	MOVQ    R8, R14
+	MOVQ    R10, R13
+	VMOVUPS (R13), Y0
+	ADDQ    DI, R13
+	VMOVUPS (R13), Y1
+	ADDQ    DI, R13
+	VMOVUPS (R13), Y2
+	ADDQ    DI, R13
+	VMOVUPS (R13), Y3
+	ADDQ    DI, R13
+	MOVQ    R11, R13
+	MOVQ    AX, R14
+	MOVQ    R9, R15
 
 key:
-	VCVTPH2PS    (R12), Y4
-	MOVQ         R13, R15
-	VBROADCASTSS (R15), Y5
-	ADDQ         BX, R15
+	PREFETCHT0   (R13)(BX*1)
+	VCVTPH2PS    (R13), Y4
+	MOVQ         R14, BP
+	VBROADCASTSS (BP), Y5
+	ADDQ         SI, BP
 	VFMADD231PS  Y4, Y5, Y0
-	VBROADCASTSS (R15), Y5
-	ADDQ         BX, R15
+	VBROADCASTSS (BP), Y5
+	ADDQ         SI, BP
 	VFMADD231PS  Y4, Y5, Y1
-	VBROADCASTSS (R15), Y5
-	ADDQ         BX, R15
+	VBROADCASTSS (BP), Y5
+	ADDQ         SI, BP
 	VFMADD231PS  Y4, Y5, Y2
-	VBROADCASTSS (R15), Y5
+	VBROADCASTSS (BP), Y5
 	VFMADD231PS  Y4, Y5, Y3
-	ADDQ         DX, R12
-	ADDQ         $0x00000004, R13
-	DECQ         R14
+	ADDQ         DX, R13
+	ADDQ         $0x00000004, R14
+	DECQ         R15
 	JNZ          key
-	MOVQ         R9, R12
-	VMOVUPS      Y0, (R12)
-	ADDQ         SI, R12
-	VMOVUPS      Y1, (R12)
-	ADDQ         SI, R12
-	VMOVUPS      Y2, (R12)
-	ADDQ         SI, R12
-	VMOVUPS      Y3, (R12)
-	ADDQ         SI, R12
-	ADDQ         $0x00000020, R9
-	ADDQ         $0x00000010, R10
-	DECQ         R11
+	MOVQ         R10, R13
+	VMOVUPS      Y0, (R13)
+	ADDQ         DI, R13
+	VMOVUPS      Y1, (R13)
+	ADDQ         DI, R13
+	VMOVUPS      Y2, (R13)
+	ADDQ         DI, R13
+	VMOVUPS      Y3, (R13)
+	ADDQ         DI, R13
+	ADDQ         $0x00000020, R10
+	ADDQ         $0x00000010, R11
+	DECQ         R12
 	JNZ          chunk
 
 chunk_done:
-	LEAQ  (AX)(R8*4), AX
-	SUBQ  R8, DI
-	IMULQ DX, R8
-	ADDQ  R8, CX
+	LEAQ  (AX)(R9*4), AX
+	SUBQ  R9, R8
+	IMULQ DX, R9
+	ADDQ  R9, CX
 	JMP   keys
 
 done:
@@ -3107,12 +3127,177 @@ done:
 	RET
 
 // func simdValues2x4Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
-// Requires: AVX, F16C, FMA3
-TEXT ·simdValues2x4Half(SB), NOSPLIT, $0-64
+// Requires: AVX, F16C, FMA3, MMX+
+TEXT ·simdValues2x4Half(SB), NOSPLIT, $8-64
 	MOVQ p+24(FP), AX
 	MOVQ kv+40(FP), CX
 	MOVQ stride+48(FP), DX
-	MOVQ ldp+32(FP), BX
+	MOVQ DX, BX
+	SHLQ $0x05, BX
+	MOVQ ldp+32(FP), SI
+	MOVQ ldo+8(FP), DI
+	MOVQ n+56(FP), R8
+
+keys:
+	TESTQ R8, R8
+	JZ    done
+	MOVQ  R8, R9
+	CMPQ  R9, $0x20
+	JLE   few
+	MOVQ  $0x00000020, R9
+
+few:
+	MOVQ  o+0(FP), R10
+	MOVQ  CX, R11
+	MOVQ  chunks+16(FP), R12
+	TESTQ R12, R12
+	JZ    chunk_done
+
+chunk:
+	MOVQ    R10, R13
+	VMOVUPS (R13), Y0
+	VMOVUPS 32(R13), Y1
+	VMOVUPS 64(R13), Y2
+	VMOVUPS 96(R13), Y3
+	ADDQ    DI, R13
+	VMOVUPS (R13), Y4
+	VMOVUPS 32(R13), Y5
+	VMOVUPS 64(R13), Y6
+	VMOVUPS 96(R13), Y7
+	ADDQ    DI, R13
+	MOVQ    R11, R13
+	MOVQ    AX, R14
+	MOVQ    R9, R15
+
+key:
+	PREFETCHT0   (R13)(BX*1)
+	VCVTPH2PS    (R13), Y8
+	VCVTPH2PS    16(R13), Y9
+	VCVTPH2PS    32(R13), Y10
+	VCVTPH2PS    48(R13), Y11
+	MOVQ         R14, BP
+	VBROADCASTSS (BP), Y12
+	ADDQ         SI, BP
+	VFMADD231PS  Y8, Y12, Y0
+	VFMADD231PS  Y9, Y12, Y1
+	VFMADD231PS  Y10, Y12, Y2
+	VFMADD231PS  Y11, Y12, Y3
+	VBROADCASTSS (BP), Y12
+	VFMADD231PS  Y8, Y12, Y4
+	VFMADD231PS  Y9, Y12, Y5
+	VFMADD231PS  Y10, Y12, Y6
+	VFMADD231PS  Y11, Y12, Y7
+	ADDQ         DX, R13
+	ADDQ         $0x00000004, R14
+	DECQ         R15
+	JNZ          key
+	MOVQ         R10, R13
+	VMOVUPS      Y0, (R13)
+	VMOVUPS      Y1, 32(R13)
+	VMOVUPS      Y2, 64(R13)
+	VMOVUPS      Y3, 96(R13)
+	ADDQ         DI, R13
+	VMOVUPS      Y4, (R13)
+	VMOVUPS      Y5, 32(R13)
+	VMOVUPS      Y6, 64(R13)
+	VMOVUPS      Y7, 96(R13)
+	ADDQ         DI, R13
+	ADDQ         $0x00000080, R10
+	ADDQ         $0x00000040, R11
+	DECQ         R12
+	JNZ          chunk
+
+chunk_done:
+	LEAQ  (AX)(R9*4), AX
+	SUBQ  R9, R8
+	IMULQ DX, R9
+	ADDQ  R9, CX
+	JMP   keys
+
+done:
+	VZEROUPPER
+	RET
+
+// func simdValues2x1Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
+// Requires: AVX, F16C, FMA3, MMX+
+TEXT ·simdValues2x1Half(SB), NOSPLIT, $8-64
+	MOVQ p+24(FP), AX
+	MOVQ kv+40(FP), CX
+	MOVQ stride+48(FP), DX
+	MOVQ DX, BX
+	SHLQ $0x05, BX
+	MOVQ ldp+32(FP), SI
+	MOVQ ldo+8(FP), DI
+	MOVQ n+56(FP), R8
+
+keys:
+	TESTQ R8, R8
+	JZ    done
+	MOVQ  R8, R9
+	CMPQ  R9, $0x20
+	JLE   few
+	MOVQ  $0x00000020, R9
+
+few:
+	MOVQ  o+0(FP), R10
+	MOVQ  CX, R11
+	MOVQ  chunks+16(FP), R12
+	TESTQ R12, R12
+	JZ    chunk_done
+
+chunk:
+	MOVQ    R10, R13
+	VMOVUPS (R13), Y0
+	ADDQ    DI, R13
+	VMOVUPS (R13), Y1
+	ADDQ    DI, R13
+	MOVQ    R11, R13
+	MOVQ    AX, R14
+	MOVQ    R9, R15
+
+key:
+	PREFETCHT0   (R13)(BX*1)
+	VCVTPH2PS    (R13), Y2
+	MOVQ         R14, BP
+	VBROADCASTSS (BP), Y3
+	ADDQ         SI, BP
+	VFMADD231PS  Y2, Y3, Y0
+	VBROADCASTSS (BP), Y3
+	VFMADD231PS  Y2, Y3, Y1
+	ADDQ         DX, R13
+	ADDQ         $0x00000004, R14
+	DECQ         R15
+	JNZ          key
+	MOVQ         R10, R13
+	VMOVUPS      Y0, (R13)
+	ADDQ         DI, R13
+	VMOVUPS      Y1, (R13)
+	ADDQ         DI, R13
+	ADDQ         $0x00000020, R10
+	ADDQ         $0x00000010, R11
+	DECQ         R12
+	JNZ          chunk
+
+chunk_done:
+	LEAQ  (AX)(R9*4), AX
+	SUBQ  R9, R8
+	IMULQ DX, R9
+	ADDQ  R9, CX
+	JMP   keys
+
+done:
+	VZEROUPPER
+	RET
+
+// func simdValues1x4Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
+// Requires: AVX, F16C, FMA3, MMX+
+TEXT ·simdValues1x4Half(SB), NOSPLIT, $0-64
+	MOVQ p+24(FP), AX
+	MOVQ kv+40(FP), CX
+	MOVQ stride+48(FP), DX
+	MOVQ DX, BX
+	SHLQ $0x05, BX
+	MOVQ ldp+32(FP), SI
 	MOVQ ldo+8(FP), SI
 	MOVQ n+56(FP), DI
 
@@ -3138,32 +3323,22 @@ chunk:
 	VMOVUPS 64(R12), Y2
 	VMOVUPS 96(R12), Y3
 	ADDQ    SI, R12
-	VMOVUPS (R12), Y4
-	VMOVUPS 32(R12), Y5
-	VMOVUPS 64(R12), Y6
-	VMOVUPS 96(R12), Y7
-	ADDQ    SI, R12
 	MOVQ    R10, R12
 	MOVQ    AX, R13
 	MOVQ    R8, R14
 
 key:
-	VCVTPH2PS    (R12), Y8
-	VCVTPH2PS    16(R12), Y9
-	VCVTPH2PS    32(R12), Y10
-	VCVTPH2PS    48(R12), Y11
+	PREFETCHT0   (R12)(BX*1)
+	VCVTPH2PS    (R12), Y4
+	VCVTPH2PS    16(R12), Y5
+	VCVTPH2PS    32(R12), Y6
+	VCVTPH2PS    48(R12), Y7
 	MOVQ         R13, R15
-	VBROADCASTSS (R15), Y12
-	ADDQ         BX, R15
-	VFMADD231PS  Y8, Y12, Y0
-	VFMADD231PS  Y9, Y12, Y1
-	VFMADD231PS  Y10, Y12, Y2
-	VFMADD231PS  Y11, Y12, Y3
-	VBROADCASTSS (R15), Y12
-	VFMADD231PS  Y8, Y12, Y4
-	VFMADD231PS  Y9, Y12, Y5
-	VFMADD231PS  Y10, Y12, Y6
-	VFMADD231PS  Y11, Y12, Y7
+	VBROADCASTSS (R15), Y8
+	VFMADD231PS  Y4, Y8, Y0
+	VFMADD231PS  Y5, Y8, Y1
+	VFMADD231PS  Y6, Y8, Y2
+	VFMADD231PS  Y7, Y8, Y3
 	ADDQ         DX, R12
 	ADDQ         $0x00000004, R13
 	DECQ         R14
@@ -3173,11 +3348,6 @@ key:
 	VMOVUPS      Y1, 32(R12)
 	VMOVUPS      Y2, 64(R12)
 	VMOVUPS      Y3, 96(R12)
-	ADDQ         SI, R12
-	VMOVUPS      Y4, (R12)
-	VMOVUPS      Y5, 32(R12)
-	VMOVUPS      Y6, 64(R12)
-	VMOVUPS      Y7, 96(R12)
 	ADDQ         SI, R12
 	ADDQ         $0x00000080, R9
 	ADDQ         $0x00000040, R10
@@ -3195,13 +3365,15 @@ done:
 	VZEROUPPER
 	RET
 
-// func simdValues2x1Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
-// Requires: AVX, F16C, FMA3
-TEXT ·simdValues2x1Half(SB), NOSPLIT, $0-64
+// func simdValues1x1Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
+// Requires: AVX, F16C, FMA3, MMX+
+TEXT ·simdValues1x1Half(SB), NOSPLIT, $0-64
 	MOVQ p+24(FP), AX
 	MOVQ kv+40(FP), CX
 	MOVQ stride+48(FP), DX
-	MOVQ ldp+32(FP), BX
+	MOVQ DX, BX
+	SHLQ $0x05, BX
+	MOVQ ldp+32(FP), SI
 	MOVQ ldo+8(FP), SI
 	MOVQ n+56(FP), DI
 
@@ -3224,28 +3396,22 @@ chunk:
 	MOVQ    R9, R12
 	VMOVUPS (R12), Y0
 	ADDQ    SI, R12
-	VMOVUPS (R12), Y1
-	ADDQ    SI, R12
 	MOVQ    R10, R12
 	MOVQ    AX, R13
 	MOVQ    R8, R14
 
 key:
-	VCVTPH2PS    (R12), Y2
+	PREFETCHT0   (R12)(BX*1)
+	VCVTPH2PS    (R12), Y1
 	MOVQ         R13, R15
-	VBROADCASTSS (R15), Y3
-	ADDQ         BX, R15
-	VFMADD231PS  Y2, Y3, Y0
-	VBROADCASTSS (R15), Y3
-	VFMADD231PS  Y2, Y3, Y1
+	VBROADCASTSS (R15), Y2
+	VFMADD231PS  Y1, Y2, Y0
 	ADDQ         DX, R12
 	ADDQ         $0x00000004, R13
 	DECQ         R14
 	JNZ          key
 	MOVQ         R9, R12
 	VMOVUPS      Y0, (R12)
-	ADDQ         SI, R12
-	VMOVUPS      Y1, (R12)
 	ADDQ         SI, R12
 	ADDQ         $0x00000020, R9
 	ADDQ         $0x00000010, R10
@@ -3263,142 +3429,8 @@ done:
 	VZEROUPPER
 	RET
 
-// func simdValues1x4Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
-// Requires: AVX, F16C, FMA3
-TEXT ·simdValues1x4Half(SB), NOSPLIT, $0-64
-	MOVQ p+24(FP), AX
-	MOVQ kv+40(FP), CX
-	MOVQ stride+48(FP), DX
-	MOVQ ldp+32(FP), BX
-	MOVQ ldo+8(FP), BX
-	MOVQ n+56(FP), SI
-
-keys:
-	TESTQ SI, SI
-	JZ    done
-	MOVQ  SI, DI
-	CMPQ  DI, $0x20
-	JLE   few
-	MOVQ  $0x00000020, DI
-
-few:
-	MOVQ  o+0(FP), R8
-	MOVQ  CX, R9
-	MOVQ  chunks+16(FP), R10
-	TESTQ R10, R10
-	JZ    chunk_done
-
-chunk:
-	MOVQ    R8, R11
-	VMOVUPS (R11), Y0
-	VMOVUPS 32(R11), Y1
-	VMOVUPS 64(R11), Y2
-	VMOVUPS 96(R11), Y3
-	ADDQ    BX, R11
-	MOVQ    R9, R11
-	MOVQ    AX, R12
-	MOVQ    DI, R13
-
-key:
-	VCVTPH2PS    (R11), Y4
-	VCVTPH2PS    16(R11), Y5
-	VCVTPH2PS    32(R11), Y6
-	VCVTPH2PS    48(R11), Y7
-	MOVQ         R12, R14
-	VBROADCASTSS (R14), Y8
-	VFMADD231PS  Y4, Y8, Y0
-	VFMADD231PS  Y5, Y8, Y1
-	VFMADD231PS  Y6, Y8, Y2
-	VFMADD231PS  Y7, Y8, Y3
-	ADDQ         DX, R11
-	ADDQ         $0x00000004, R12
-	DECQ         R13
-	JNZ          key
-	MOVQ         R8, R11
-	VMOVUPS      Y0, (R11)
-	VMOVUPS      Y1, 32(R11)
-	VMOVUPS      Y2, 64(R11)
-	VMOVUPS      Y3, 96(R11)
-	ADDQ         BX, R11
-	ADDQ         $0x00000080, R8
-	ADDQ         $0x00000040, R9
-	DECQ         R10
-	JNZ          chunk
-
-chunk_done:
-	LEAQ  (AX)(DI*4), AX
-	SUBQ  DI, SI
-	IMULQ DX, DI
-	ADDQ  DI, CX
-	JMP   keys
-
-done:
-	VZEROUPPER
-	RET
-
-// func simdValues1x1Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
-// Requires: AVX, F16C, FMA3
-TEXT ·simdValues1x1Half(SB), NOSPLIT, $0-64
-	MOVQ p+24(FP), AX
-	MOVQ kv+40(FP), CX
-	MOVQ stride+48(FP), DX
-	MOVQ ldp+32(FP), BX
-	MOVQ ldo+8(FP), BX
-	MOVQ n+56(FP), SI
-
-keys:
-	TESTQ SI, SI
-	JZ    done
-	MOVQ  SI, DI
-	CMPQ  DI, $0x20
-	JLE   few
-	MOVQ  $0x00000020, DI
-
-few:
-	MOVQ  o+0(FP), R8
-	MOVQ  CX, R9
-	MOVQ  chunks+16(FP), R10
-	TESTQ R10, R10
-	JZ    chunk_done
-
-chunk:
-	MOVQ    R8, R11
-	VMOVUPS (R11), Y0
-	ADDQ    BX, R11
-	MOVQ    R9, R11
-	MOVQ    AX, R12
-	MOVQ    DI, R13
-
-key:
-	VCVTPH2PS    (R11), Y1
-	MOVQ         R12, R14
-	VBROADCASTSS (R14), Y2
-	VFMADD231PS  Y1, Y2, Y0
-	ADDQ         DX, R11
-	ADDQ         $0x00000004, R12
-	DECQ         R13
-	JNZ          key
-	MOVQ         R8, R11
-	VMOVUPS      Y0, (R11)
-	ADDQ         BX, R11
-	ADDQ         $0x00000020, R8
-	ADDQ         $0x00000010, R9
-	DECQ         R10
-	JNZ          chunk
-
-chunk_done:
-	LEAQ  (AX)(DI*4), AX
-	SUBQ  DI, SI
-	IMULQ DX, DI
-	ADDQ  DI, CX
-	JMP   keys
-
-done:
-	VZEROUPPER
-	RET
-
 // func simdScores4Float(p *float32, ldp int, q *float32, dh int, kv *byte, stride int, n int)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·simdScores4Float(SB), NOSPLIT, $0-56
 	MOVQ   n+48(FP), AX
 	MOVQ   AX, CX
@@ -3407,20 +3439,19 @@ TEXT ·simdScores4Float(SB), NOSPLIT, $0-56
 	IMUL3Q $0x00000003, AX, DX
 	SUBQ   DX, CX
 	MOVQ   p+0(FP), DX
-	MOVQ   q+16(FP), BX
-	MOVQ   kv+32(FP), SI
-	MOVQ   stride+40(FP), DI
-	MOVQ   dh+24(FP), R8
+	MOVQ   kv+32(FP), BX
+	MOVQ   stride+40(FP), SI
+	IMUL3Q $0x00000018, SI, DI
 	TESTQ  AX, AX
 	JZ     some_done
 
 some:
-	MOVQ   SI, R9
-	ADDQ   DI, SI
-	MOVQ   SI, R10
-	ADDQ   DI, SI
-	MOVQ   SI, R11
-	ADDQ   DI, SI
+	MOVQ   BX, R8
+	ADDQ   SI, BX
+	MOVQ   BX, R9
+	ADDQ   SI, BX
+	MOVQ   BX, R10
+	ADDQ   SI, BX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -3433,43 +3464,46 @@ some:
 	VXORPS Y9, Y9, Y9
 	VXORPS Y10, Y10, Y10
 	VXORPS Y11, Y11, Y11
-	MOVQ   R8, R15
-	SHLQ   $0x02, R15
-	MOVQ   BX, R12
-	LEAQ   (BX)(R15*2), R13
-	ADDQ   R15, R13
-	MOVQ   R8, R14
-	SHRQ   $0x03, R14
+	MOVQ   dh+24(FP), R14
+	MOVQ   R14, R13
+	SHLQ   $0x02, R14
+	MOVQ   q+16(FP), R11
+	LEAQ   (R11)(R14*2), R12
+	ADDQ   R14, R12
+	SHRQ   $0x03, R13
 
 some_step:
-	VMOVUPS      (R9), Y12
+	PREFETCHT0   (R8)(DI*1)
+	VMOVUPS      (R8), Y12
+	ADDQ         $0x00000020, R8
+	PREFETCHT0   (R9)(DI*1)
+	VMOVUPS      (R9), Y13
 	ADDQ         $0x00000020, R9
-	VMOVUPS      (R10), Y13
+	PREFETCHT0   (R10)(DI*1)
+	VMOVUPS      (R10), Y14
 	ADDQ         $0x00000020, R10
-	VMOVUPS      (R11), Y14
-	ADDQ         $0x00000020, R11
-	VMOVUPS      (R12), Y15
+	VMOVUPS      (R11), Y15
 	VFMADD231PS  Y12, Y15, Y0
 	VFMADD231PS  Y13, Y15, Y1
 	VFMADD231PS  Y14, Y15, Y2
-	VMOVUPS      (R12)(R15*1), Y15
+	VMOVUPS      (R11)(R14*1), Y15
 	VFMADD231PS  Y12, Y15, Y3
 	VFMADD231PS  Y13, Y15, Y4
 	VFMADD231PS  Y14, Y15, Y5
-	VMOVUPS      (R12)(R15*2), Y15
+	VMOVUPS      (R11)(R14*2), Y15
 	VFMADD231PS  Y12, Y15, Y6
 	VFMADD231PS  Y13, Y15, Y7
 	VFMADD231PS  Y14, Y15, Y8
-	VMOVUPS      (R13), Y15
+	VMOVUPS      (R12), Y15
 	VFMADD231PS  Y12, Y15, Y9
 	VFMADD231PS  Y13, Y15, Y10
 	VFMADD231PS  Y14, Y15, Y11
+	ADDQ         $0x00000020, R11
 	ADDQ         $0x00000020, R12
-	ADDQ         $0x00000020, R13
-	DECQ         R14
+	DECQ         R13
 	JNZ          some_step
-	MOVQ         ldp+8(FP), R9
-	MOVQ         DX, R10
+	MOVQ         ldp+8(FP), R8
+	MOVQ         DX, R9
 	VEXTRACTF128 $0x01, Y0, X12
 	VADDPS       X0, X12, X12
 	VEXTRACTF128 $0x01, Y1, X0
@@ -3481,9 +3515,9 @@ some_step:
 	VHADDPS      X0, X12, X12
 	VHADDPS      X13, X1, X1
 	VHADDPS      X1, X12, X12
-	VMOVSD       X12, (R10)
-	VEXTRACTPS   $0x02, X12, 8(R10)
-	ADDQ         R9, R10
+	VMOVSD       X12, (R9)
+	VEXTRACTPS   $0x02, X12, 8(R9)
+	ADDQ         R8, R9
 	VEXTRACTF128 $0x01, Y3, X0
 	VADDPS       X3, X0, X0
 	VEXTRACTF128 $0x01, Y4, X1
@@ -3495,9 +3529,9 @@ some_step:
 	VHADDPS      X1, X0, X0
 	VHADDPS      X3, X2, X2
 	VHADDPS      X2, X0, X0
-	VMOVSD       X0, (R10)
-	VEXTRACTPS   $0x02, X0, 8(R10)
-	ADDQ         R9, R10
+	VMOVSD       X0, (R9)
+	VEXTRACTPS   $0x02, X0, 8(R9)
+	ADDQ         R8, R9
 	VEXTRACTF128 $0x01, Y6, X0
 	VADDPS       X6, X0, X0
 	VEXTRACTF128 $0x01, Y7, X1
@@ -3509,9 +3543,9 @@ some_step:
 	VHADDPS      X1, X0, X0
 	VHADDPS      X3, X2, X2
 	VHADDPS      X2, X0, X0
-	VMOVSD       X0, (R10)
-	VEXTRACTPS   $0x02, X0, 8(R10)
-	ADDQ         R9, R10
+	VMOVSD       X0, (R9)
+	VEXTRACTPS   $0x02, X0, 8(R9)
+	ADDQ         R8, R9
 	VEXTRACTF128 $0x01, Y9, X0
 	VADDPS       X9, X0, X0
 	VEXTRACTF128 $0x01, Y10, X1
@@ -3523,8 +3557,8 @@ some_step:
 	VHADDPS      X1, X0, X0
 	VHADDPS      X3, X2, X2
 	VHADDPS      X2, X0, X0
-	VMOVSD       X0, (R10)
-	VEXTRACTPS   $0x02, X0, 8(R10)
+	VMOVSD       X0, (R9)
+	VEXTRACTPS   $0x02, X0, 8(R9)
 	ADDQ         $0x0000000c, DX
 	DECQ         AX
 	JNZ          some
@@ -3534,60 +3568,61 @@ some_done:
 	JZ    one_done
 
 one:
-	MOVQ   SI, AX
-	ADDQ   DI, SI
+	MOVQ   BX, AX
+	ADDQ   SI, BX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
-	MOVQ   R8, R12
-	SHLQ   $0x02, R12
-	MOVQ   BX, R9
-	LEAQ   (BX)(R12*2), R10
-	ADDQ   R12, R10
-	MOVQ   R8, R11
-	SHRQ   $0x03, R11
+	MOVQ   dh+24(FP), R11
+	MOVQ   R11, R10
+	SHLQ   $0x02, R11
+	MOVQ   q+16(FP), R8
+	LEAQ   (R8)(R11*2), R9
+	ADDQ   R11, R9
+	SHRQ   $0x03, R10
 
 one_step:
+	PREFETCHT0   (AX)(DI*1)
 	VMOVUPS      (AX), Y4
 	ADDQ         $0x00000020, AX
-	VMOVUPS      (R9), Y5
+	VMOVUPS      (R8), Y5
 	VFMADD231PS  Y4, Y5, Y0
-	VMOVUPS      (R9)(R12*1), Y5
+	VMOVUPS      (R8)(R11*1), Y5
 	VFMADD231PS  Y4, Y5, Y1
-	VMOVUPS      (R9)(R12*2), Y5
+	VMOVUPS      (R8)(R11*2), Y5
 	VFMADD231PS  Y4, Y5, Y2
-	VMOVUPS      (R10), Y5
+	VMOVUPS      (R9), Y5
 	VFMADD231PS  Y4, Y5, Y3
+	ADDQ         $0x00000020, R8
 	ADDQ         $0x00000020, R9
-	ADDQ         $0x00000020, R10
-	DECQ         R11
+	DECQ         R10
 	JNZ          one_step
 	MOVQ         ldp+8(FP), AX
-	MOVQ         DX, R9
+	MOVQ         DX, R8
 	VEXTRACTF128 $0x01, Y0, X4
 	VADDPS       X0, X4, X4
 	VHADDPS      X4, X4, X4
 	VHADDPS      X4, X4, X4
-	VMOVSS       X4, (R9)
-	ADDQ         AX, R9
+	VMOVSS       X4, (R8)
+	ADDQ         AX, R8
 	VEXTRACTF128 $0x01, Y1, X0
 	VADDPS       X1, X0, X0
 	VHADDPS      X0, X0, X0
 	VHADDPS      X0, X0, X0
-	VMOVSS       X0, (R9)
-	ADDQ         AX, R9
+	VMOVSS       X0, (R8)
+	ADDQ         AX, R8
 	VEXTRACTF128 $0x01, Y2, X0
 	VADDPS       X2, X0, X0
 	VHADDPS      X0, X0, X0
 	VHADDPS      X0, X0, X0
-	VMOVSS       X0, (R9)
-	ADDQ         AX, R9
+	VMOVSS       X0, (R8)
+	ADDQ         AX, R8
 	VEXTRACTF128 $0x01, Y3, X0
 	VADDPS       X3, X0, X0
 	VHADDPS      X0, X0, X0
 	VHADDPS      X0, X0, X0
-	VMOVSS       X0, (R9)
+	VMOVSS       X0, (R8)
 	ADDQ         $0x00000004, DX
 	DECQ         CX
 	JNZ          one
@@ -3597,29 +3632,28 @@ one_done:
 	RET
 
 // func simdScores2Float(p *float32, ldp int, q *float32, dh int, kv *byte, stride int, n int)
-// Requires: AVX, FMA3
-TEXT ·simdScores2Float(SB), NOSPLIT, $8-56
-	MOVQ  n+48(FP), AX
-	MOVQ  AX, CX
-	SHRQ  $0x02, AX
-	ANDQ  $0x03, CX
-	MOVQ  p+0(FP), DX
-	MOVQ  q+16(FP), BX
-	MOVQ  kv+32(FP), SI
-	MOVQ  stride+40(FP), DI
-	MOVQ  dh+24(FP), R8
-	TESTQ AX, AX
-	JZ    some_done
+// Requires: AVX, FMA3, MMX+
+TEXT ·simdScores2Float(SB), NOSPLIT, $0-56
+	MOVQ   n+48(FP), AX
+	MOVQ   AX, CX
+	SHRQ   $0x02, AX
+	ANDQ   $0x03, CX
+	MOVQ   p+0(FP), DX
+	MOVQ   kv+32(FP), BX
+	MOVQ   stride+40(FP), SI
+	IMUL3Q $0x00000018, SI, DI
+	TESTQ  AX, AX
+	JZ     some_done
 
 some:
-	MOVQ   SI, R9
-	ADDQ   DI, SI
-	MOVQ   SI, R10
-	ADDQ   DI, SI
-	MOVQ   SI, R11
-	ADDQ   DI, SI
-	MOVQ   SI, R12
-	ADDQ   DI, SI
+	MOVQ   BX, R8
+	ADDQ   SI, BX
+	MOVQ   BX, R9
+	ADDQ   SI, BX
+	MOVQ   BX, R10
+	ADDQ   SI, BX
+	MOVQ   BX, R11
+	ADDQ   SI, BX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -3628,39 +3662,43 @@ some:
 	VXORPS Y5, Y5, Y5
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
-	MOVQ   R8, BP
-	SHLQ   $0x02, BP
-	MOVQ   BX, R13
-	LEAQ   (BX)(BP*2), R14
-	ADDQ   BP, R14
-	MOVQ   R8, R15
-	SHRQ   $0x03, R15
+	MOVQ   dh+24(FP), R15
+	MOVQ   R15, R14
+	SHLQ   $0x02, R15
+	MOVQ   q+16(FP), R12
+	LEAQ   (R12)(R15*2), R13
+	ADDQ   R15, R13
+	SHRQ   $0x03, R14
 
 some_step:
-	VMOVUPS      (R9), Y8
+	PREFETCHT0   (R8)(DI*1)
+	VMOVUPS      (R8), Y8
+	ADDQ         $0x00000020, R8
+	PREFETCHT0   (R9)(DI*1)
+	VMOVUPS      (R9), Y9
 	ADDQ         $0x00000020, R9
-	VMOVUPS      (R10), Y9
+	PREFETCHT0   (R10)(DI*1)
+	VMOVUPS      (R10), Y10
 	ADDQ         $0x00000020, R10
-	VMOVUPS      (R11), Y10
+	PREFETCHT0   (R11)(DI*1)
+	VMOVUPS      (R11), Y11
 	ADDQ         $0x00000020, R11
-	VMOVUPS      (R12), Y11
-	ADDQ         $0x00000020, R12
-	VMOVUPS      (R13), Y12
+	VMOVUPS      (R12), Y12
 	VFMADD231PS  Y8, Y12, Y0
 	VFMADD231PS  Y9, Y12, Y1
 	VFMADD231PS  Y10, Y12, Y2
 	VFMADD231PS  Y11, Y12, Y3
-	VMOVUPS      (R13)(BP*1), Y12
+	VMOVUPS      (R12)(R15*1), Y12
 	VFMADD231PS  Y8, Y12, Y4
 	VFMADD231PS  Y9, Y12, Y5
 	VFMADD231PS  Y10, Y12, Y6
 	VFMADD231PS  Y11, Y12, Y7
+	ADDQ         $0x00000020, R12
 	ADDQ         $0x00000020, R13
-	ADDQ         $0x00000020, R14
-	DECQ         R15
+	DECQ         R14
 	JNZ          some_step
-	MOVQ         ldp+8(FP), R9
-	MOVQ         DX, R10
+	MOVQ         ldp+8(FP), R8
+	MOVQ         DX, R9
 	VEXTRACTF128 $0x01, Y0, X8
 	VADDPS       X0, X8, X8
 	VEXTRACTF128 $0x01, Y1, X0
@@ -3672,8 +3710,8 @@ some_step:
 	VHADDPS      X0, X8, X8
 	VHADDPS      X2, X1, X1
 	VHADDPS      X1, X8, X8
-	VMOVUPS      X8, (R10)
-	ADDQ         R9, R10
+	VMOVUPS      X8, (R9)
+	ADDQ         R8, R9
 	VEXTRACTF128 $0x01, Y4, X0
 	VADDPS       X4, X0, X0
 	VEXTRACTF128 $0x01, Y5, X1
@@ -3685,7 +3723,7 @@ some_step:
 	VHADDPS      X1, X0, X0
 	VHADDPS      X3, X2, X2
 	VHADDPS      X2, X0, X0
-	VMOVUPS      X0, (R10)
+	VMOVUPS      X0, (R9)
 	ADDQ         $0x00000010, DX
 	DECQ         AX
 	JNZ          some
@@ -3695,42 +3733,43 @@ some_done:
 	JZ    one_done
 
 one:
-	MOVQ   SI, AX
-	ADDQ   DI, SI
+	MOVQ   BX, AX
+	ADDQ   SI, BX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
-	MOVQ   R8, R12
-	SHLQ   $0x02, R12
-	MOVQ   BX, R9
-	LEAQ   (BX)(R12*2), R10
-	ADDQ   R12, R10
-	MOVQ   R8, R11
-	SHRQ   $0x03, R11
+	MOVQ   dh+24(FP), R11
+	MOVQ   R11, R10
+	SHLQ   $0x02, R11
+	MOVQ   q+16(FP), R8
+	LEAQ   (R8)(R11*2), R9
+	ADDQ   R11, R9
+	SHRQ   $0x03, R10
 
 one_step:
+	PREFETCHT0   (AX)(DI*1)
 	VMOVUPS      (AX), Y2
 	ADDQ         $0x00000020, AX
-	VMOVUPS      (R9), Y3
+	VMOVUPS      (R8), Y3
 	VFMADD231PS  Y2, Y3, Y0
-	VMOVUPS      (R9)(R12*1), Y3
+	VMOVUPS      (R8)(R11*1), Y3
 	VFMADD231PS  Y2, Y3, Y1
+	ADDQ         $0x00000020, R8
 	ADDQ         $0x00000020, R9
-	ADDQ         $0x00000020, R10
-	DECQ         R11
+	DECQ         R10
 	JNZ          one_step
 	MOVQ         ldp+8(FP), AX
-	MOVQ         DX, R9
+	MOVQ         DX, R8
 	VEXTRACTF128 $0x01, Y0, X2
 	VADDPS       X0, X2, X2
 	VHADDPS      X2, X2, X2
 	VHADDPS      X2, X2, X2
-	VMOVSS       X2, (R9)
-	ADDQ         AX, R9
+	VMOVSS       X2, (R8)
+	ADDQ         AX, R8
 	VEXTRACTF128 $0x01, Y1, X0
 	VADDPS       X1, X0, X0
 	VHADDPS      X0, X0, X0
 	VHADDPS      X0, X0, X0
-	VMOVSS       X0, (R9)
+	VMOVSS       X0, (R8)
 	ADDQ         $0x00000004, DX
 	DECQ         CX
 	JNZ          one
@@ -3740,61 +3779,64 @@ one_done:
 	RET
 
 // func simdScores1Float(p *float32, ldp int, q *float32, dh int, kv *byte, stride int, n int)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·simdScores1Float(SB), NOSPLIT, $0-56
-	MOVQ  n+48(FP), AX
-	MOVQ  AX, CX
-	SHRQ  $0x02, AX
-	ANDQ  $0x03, CX
-	MOVQ  p+0(FP), DX
-	MOVQ  q+16(FP), BX
-	MOVQ  kv+32(FP), SI
-	MOVQ  stride+40(FP), DI
-	MOVQ  dh+24(FP), R8
-	TESTQ AX, AX
-	JZ    some_done
+	MOVQ   n+48(FP), AX
+	MOVQ   AX, CX
+	SHRQ   $0x02, AX
+	ANDQ   $0x03, CX
+	MOVQ   p+0(FP), DX
+	MOVQ   kv+32(FP), BX
+	MOVQ   stride+40(FP), SI
+	IMUL3Q $0x00000018, SI, DI
+	TESTQ  AX, AX
+	JZ     some_done
 
 some:
-	MOVQ   SI, R9
-	ADDQ   DI, SI
-	MOVQ   SI, R10
-	ADDQ   DI, SI
-	MOVQ   SI, R11
-	ADDQ   DI, SI
-	MOVQ   SI, R12
-	ADDQ   DI, SI
+	MOVQ   BX, R8
+	ADDQ   SI, BX
+	MOVQ   BX, R9
+	ADDQ   SI, BX
+	MOVQ   BX, R10
+	ADDQ   SI, BX
+	MOVQ   BX, R11
+	ADDQ   SI, BX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
-	MOVQ   R8, R15
+	MOVQ   dh+24(FP), R15
+	MOVQ   R15, R14
 	SHLQ   $0x02, R15
-	MOVQ   BX, R13
-	LEAQ   (BX)(R15*2), R14
-	ADDQ   R15, R14
-	MOVQ   R8, R15
-	SHRQ   $0x03, R15
+	MOVQ   q+16(FP), R12
+	LEAQ   (R12)(R15*2), R13
+	ADDQ   R15, R13
+	SHRQ   $0x03, R14
 
 some_step:
-	VMOVUPS      (R9), Y4
+	PREFETCHT0   (R8)(DI*1)
+	VMOVUPS      (R8), Y4
+	ADDQ         $0x00000020, R8
+	PREFETCHT0   (R9)(DI*1)
+	VMOVUPS      (R9), Y5
 	ADDQ         $0x00000020, R9
-	VMOVUPS      (R10), Y5
+	PREFETCHT0   (R10)(DI*1)
+	VMOVUPS      (R10), Y6
 	ADDQ         $0x00000020, R10
-	VMOVUPS      (R11), Y6
+	PREFETCHT0   (R11)(DI*1)
+	VMOVUPS      (R11), Y7
 	ADDQ         $0x00000020, R11
-	VMOVUPS      (R12), Y7
-	ADDQ         $0x00000020, R12
-	VMOVUPS      (R13), Y8
+	VMOVUPS      (R12), Y8
 	VFMADD231PS  Y4, Y8, Y0
 	VFMADD231PS  Y5, Y8, Y1
 	VFMADD231PS  Y6, Y8, Y2
 	VFMADD231PS  Y7, Y8, Y3
+	ADDQ         $0x00000020, R12
 	ADDQ         $0x00000020, R13
-	ADDQ         $0x00000020, R14
-	DECQ         R15
+	DECQ         R14
 	JNZ          some_step
-	MOVQ         ldp+8(FP), R9
-	MOVQ         DX, R9
+	MOVQ         ldp+8(FP), R8
+	MOVQ         DX, R8
 	VEXTRACTF128 $0x01, Y0, X4
 	VADDPS       X0, X4, X4
 	VEXTRACTF128 $0x01, Y1, X0
@@ -3806,7 +3848,7 @@ some_step:
 	VHADDPS      X0, X4, X4
 	VHADDPS      X2, X1, X1
 	VHADDPS      X1, X4, X4
-	VMOVUPS      X4, (R9)
+	VMOVUPS      X4, (R8)
 	ADDQ         $0x00000010, DX
 	DECQ         AX
 	JNZ          some
@@ -3816,25 +3858,26 @@ some_done:
 	JZ    one_done
 
 one:
-	MOVQ   SI, AX
-	ADDQ   DI, SI
+	MOVQ   BX, AX
+	ADDQ   SI, BX
 	VXORPS Y0, Y0, Y0
-	MOVQ   R8, R11
+	MOVQ   dh+24(FP), R11
+	MOVQ   R11, R10
 	SHLQ   $0x02, R11
-	MOVQ   BX, R9
-	LEAQ   (BX)(R11*2), R10
-	ADDQ   R11, R10
-	MOVQ   R8, R11
-	SHRQ   $0x03, R11
+	MOVQ   q+16(FP), R8
+	LEAQ   (R8)(R11*2), R9
+	ADDQ   R11, R9
+	SHRQ   $0x03, R10
 
 one_step:
+	PREFETCHT0   (AX)(DI*1)
 	VMOVUPS      (AX), Y1
 	ADDQ         $0x00000020, AX
-	VMOVUPS      (R9), Y2
+	VMOVUPS      (R8), Y2
 	VFMADD231PS  Y1, Y2, Y0
+	ADDQ         $0x00000020, R8
 	ADDQ         $0x00000020, R9
-	ADDQ         $0x00000020, R10
-	DECQ         R11
+	DECQ         R10
 	JNZ          one_step
 	MOVQ         ldp+8(FP), AX
 	MOVQ         DX, AX
@@ -3852,107 +3895,110 @@ one_done:
 	RET
 
 // func simdValues4x3Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
-// Requires: AVX, FMA3
-TEXT ·simdValues4x3Float(SB), NOSPLIT, $0-64
+// Requires: AVX, FMA3, MMX+
+TEXT ·simdValues4x3Float(SB), NOSPLIT, $8-64
 	MOVQ p+24(FP), AX
 	MOVQ kv+40(FP), CX
 	MOVQ stride+48(FP), DX
-	MOVQ ldp+32(FP), BX
-	MOVQ ldo+8(FP), SI
-	MOVQ n+56(FP), DI
+	MOVQ DX, BX
+	SHLQ $0x05, BX
+	MOVQ ldp+32(FP), SI
+	MOVQ ldo+8(FP), DI
+	MOVQ n+56(FP), R8
 
 keys:
-	TESTQ DI, DI
+	TESTQ R8, R8
 	JZ    done
-	MOVQ  DI, R8
-	CMPQ  R8, $0x20
+	MOVQ  R8, R9
+	CMPQ  R9, $0x20
 	JLE   few
-	MOVQ  $0x00000020, R8
+	MOVQ  $0x00000020, R9
 
 few:
-	MOVQ  o+0(FP), R9
-	MOVQ  CX, R10
-	MOVQ  chunks+16(FP), R11
-	TESTQ R11, R11
+	MOVQ  o+0(FP), R10
+	MOVQ  CX, R11
+	MOVQ  chunks+16(FP), R12
+	TESTQ R12, R12
 	JZ    chunk_done
 
 chunk:
-	MOVQ    R9, R12
-	VMOVUPS (R12), Y0
-	VMOVUPS 32(R12), Y1
-	VMOVUPS 64(R12), Y2
-	ADDQ    SI, R12
-	VMOVUPS (R12), Y3
-	VMOVUPS 32(R12), Y4
-	VMOVUPS 64(R12), Y5
-	ADDQ    SI, R12
-	VMOVUPS (R12), Y6
-	VMOVUPS 32(R12), Y7
-	VMOVUPS 64(R12), Y8
-	ADDQ    SI, R12
-	VMOVUPS (R12), Y9
-	VMOVUPS 32(R12), Y10
-	VMOVUPS 64(R12), Y11
-	ADDQ    SI, R12
-	MOVQ    R10, R12
-	MOVQ    AX, R13
-	MOVQ    R8, R14
+	MOVQ    R10, R13
+	VMOVUPS (R13), Y0
+	VMOVUPS 32(R13), Y1
+	VMOVUPS 64(R13), Y2
+	ADDQ    DI, R13
+	VMOVUPS (R13), Y3
+	VMOVUPS 32(R13), Y4
+	VMOVUPS 64(R13), Y5
+	ADDQ    DI, R13
+	VMOVUPS (R13), Y6
+	VMOVUPS 32(R13), Y7
+	VMOVUPS 64(R13), Y8
+	ADDQ    DI, R13
+	VMOVUPS (R13), Y9
+	VMOVUPS 32(R13), Y10
+	VMOVUPS 64(R13), Y11
+	ADDQ    DI, R13
+	MOVQ    R11, R13
+	MOVQ    AX, R14
+	MOVQ    R9, R15
 
 key:
-	VMOVUPS      (R12), Y12
-	VMOVUPS      32(R12), Y13
-	VMOVUPS      64(R12), Y14
-	MOVQ         R13, R15
-	VBROADCASTSS (R15), Y15
-	ADDQ         BX, R15
+	PREFETCHT0   (R13)(BX*1)
+	VMOVUPS      (R13), Y12
+	VMOVUPS      32(R13), Y13
+	VMOVUPS      64(R13), Y14
+	MOVQ         R14, BP
+	VBROADCASTSS (BP), Y15
+	ADDQ         SI, BP
 	VFMADD231PS  Y12, Y15, Y0
 	VFMADD231PS  Y13, Y15, Y1
 	VFMADD231PS  Y14, Y15, Y2
-	VBROADCASTSS (R15), Y15
-	ADDQ         BX, R15
+	VBROADCASTSS (BP), Y15
+	ADDQ         SI, BP
 	VFMADD231PS  Y12, Y15, Y3
 	VFMADD231PS  Y13, Y15, Y4
 	VFMADD231PS  Y14, Y15, Y5
-	VBROADCASTSS (R15), Y15
-	ADDQ         BX, R15
+	VBROADCASTSS (BP), Y15
+	ADDQ         SI, BP
 	VFMADD231PS  Y12, Y15, Y6
 	VFMADD231PS  Y13, Y15, Y7
 	VFMADD231PS  Y14, Y15, Y8
-	VBROADCASTSS (R15), Y15
+	VBROADCASTSS (BP), Y15
 	VFMADD231PS  Y12, Y15, Y9
 	VFMADD231PS  Y13, Y15, Y10
 	VFMADD231PS  Y14, Y15, Y11
-	ADDQ         DX, R12
-	ADDQ         $0x00000004, R13
-	DECQ         R14
+	ADDQ         DX, R13
+	ADDQ         $0x00000004, R14
+	DECQ         R15
 	JNZ          key
-	MOVQ         R9, R12
-	VMOVUPS      Y0, (R12)
-	VMOVUPS      Y1, 32(R12)
-	VMOVUPS      Y2, 64(R12)
-	ADDQ         SI, R12
-	VMOVUPS      Y3, (R12)
-	VMOVUPS      Y4, 32(R12)
-	VMOVUPS      Y5, 64(R12)
-	ADDQ         SI, R12
-	VMOVUPS      Y6, (R12)
-	VMOVUPS      Y7, 32(R12)
-	VMOVUPS      Y8, 64(R12)
-	ADDQ         SI, R12
-	VMOVUPS      Y9, (R12)
-	VMOVUPS      Y10, 32(R12)
-	VMOVUPS      Y11, 64(R12)
-	ADDQ         SI, R12
-	ADDQ         $0x00000060, R9
+	MOVQ         R10, R13
+	VMOVUPS      Y0, (R13)
+	VMOVUPS      Y1, 32(R13)
+	VMOVUPS      Y2, 64(R13)
+	ADDQ         DI, R13
+	VMOVUPS      Y3, (R13)
+	VMOVUPS      Y4, 32(R13)
+	VMOVUPS      Y5, 64(R13)
+	ADDQ         DI, R13
+	VMOVUPS      Y6, (R13)
+	VMOVUPS      Y7, 32(R13)
+	VMOVUPS      Y8, 64(R13)
+	ADDQ         DI, R13
+	VMOVUPS      Y9, (R13)
+	VMOVUPS      Y10, 32(R13)
+	VMOVUPS      Y11, 64(R13)
+	ADDQ         DI, R13
 	ADDQ         $0x00000060, R10
-	DECQ         R11
+	ADDQ         $0x00000060, R11
+	DECQ         R12
 	JNZ          chunk
 
 chunk_done:
-	LEAQ  (AX)(R8*4), AX
-	SUBQ  R8, DI
-	IMULQ DX, R8
-	ADDQ  R8, CX
+	LEAQ  (AX)(R9*4), AX
+	SUBQ  R9, R8
+	IMULQ DX, R9
+	ADDQ  R9, CX
 	JMP   keys
 
 done:
@@ -3960,94 +4006,97 @@ done:
 	RET
 
 // func simdValues4x2Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
-// Requires: AVX, FMA3
-TEXT ·simdValues4x2Float(SB), NOSPLIT, $0-64
+// Requires: AVX, FMA3, MMX+
+TEXT ·simdValues4x2Float(SB), NOSPLIT, $8-64
 	MOVQ p+24(FP), AX
 	MOVQ kv+40(FP), CX
 	MOVQ stride+48(FP), DX
-	MOVQ ldp+32(FP), BX
-	MOVQ ldo+8(FP), SI
-	MOVQ n+56(FP), DI
+	MOVQ DX, BX
+	SHLQ $0x05, BX
+	MOVQ ldp+32(FP), SI
+	MOVQ ldo+8(FP), DI
+	MOVQ n+56(FP), R8
 
 keys:
-	TESTQ DI, DI
+	TESTQ R8, R8
 	JZ    done
-	MOVQ  DI, R8
-	CMPQ  R8, $0x20
+	MOVQ  R8, R9
+	CMPQ  R9, $0x20
 	JLE   few
-	MOVQ  $0x00000020, R8
+	MOVQ  $0x00000020, R9
 
 few:
-	MOVQ  o+0(FP), R9
-	MOVQ  CX, R10
-	MOVQ  chunks+16(FP), R11
-	TESTQ R11, R11
+	MOVQ  o+0(FP), R10
+	MOVQ  CX, R11
+	MOVQ  chunks+16(FP), R12
+	TESTQ R12, R12
 	JZ    chunk_done
 
 chunk:
-	MOVQ    R9, R12
-	VMOVUPS (R12), Y0
-	VMOVUPS 32(R12), Y1
-	ADDQ    SI, R12
-	VMOVUPS (R12), Y2
-	VMOVUPS 32(R12), Y3
-	ADDQ    SI, R12
-	VMOVUPS (R12), Y4
-	VMOVUPS 32(R12), Y5
-	ADDQ    SI, R12
-	VMOVUPS (R12), Y6
-	VMOVUPS 32(R12), Y7
-	ADDQ    SI, R12
-	MOVQ    R10, R12
-	MOVQ    AX, R13
-	MOVQ    R8, R14
+	MOVQ    R10, R13
+	VMOVUPS (R13), Y0
+	VMOVUPS 32(R13), Y1
+	ADDQ    DI, R13
+	VMOVUPS (R13), Y2
+	VMOVUPS 32(R13), Y3
+	ADDQ    DI, R13
+	VMOVUPS (R13), Y4
+	VMOVUPS 32(R13), Y5
+	ADDQ    DI, R13
+	VMOVUPS (R13), Y6
+	VMOVUPS 32(R13), Y7
+	ADDQ    DI, R13
+	MOVQ    R11, R13
+	MOVQ    AX, R14
+	MOVQ    R9, R15
 
 key:
-	VMOVUPS      (R12), Y8
-	VMOVUPS      32(R12), Y9
-	MOVQ         R13, R15
-	VBROADCASTSS (R15), Y10
-	ADDQ         BX, R15
+	PREFETCHT0   (R13)(BX*1)
+	VMOVUPS      (R13), Y8
+	VMOVUPS      32(R13), Y9
+	MOVQ         R14, BP
+	VBROADCASTSS (BP), Y10
+	ADDQ         SI, BP
 	VFMADD231PS  Y8, Y10, Y0
 	VFMADD231PS  Y9, Y10, Y1
-	VBROADCASTSS (R15), Y10
-	ADDQ         BX, R15
+	VBROADCASTSS (BP), Y10
+	ADDQ         SI, BP
 	VFMADD231PS  Y8, Y10, Y2
 	VFMADD231PS  Y9, Y10, Y3
-	VBROADCASTSS (R15), Y10
-	ADDQ         BX, R15
+	VBROADCASTSS (BP), Y10
+	ADDQ         SI, BP
 	VFMADD231PS  Y8, Y10, Y4
 	VFMADD231PS  Y9, Y10, Y5
-	VBROADCASTSS (R15), Y10
+	VBROADCASTSS (BP), Y10
 	VFMADD231PS  Y8, Y10, Y6
 	VFMADD231PS  Y9, Y10, Y7
-	ADDQ         DX, R12
-	ADDQ         $0x00000004, R13
-	DECQ         R14
+	ADDQ         DX, R13
+	ADDQ         $0x00000004, R14
+	DECQ         R15
 	JNZ          key
-	MOVQ         R9, R12
-	VMOVUPS      Y0, (R12)
-	VMOVUPS      Y1, 32(R12)
-	ADDQ         SI, R12
-	VMOVUPS      Y2, (R12)
-	VMOVUPS      Y3, 32(R12)
-	ADDQ         SI, R12
-	VMOVUPS      Y4, (R12)
-	VMOVUPS      Y5, 32(R12)
-	ADDQ         SI, R12
-	VMOVUPS      Y6, (R12)
-	VMOVUPS      Y7, 32(R12)
-	ADDQ         SI, R12
-	ADDQ         $0x00000040, R9
+	MOVQ         R10, R13
+	VMOVUPS      Y0, (R13)
+	VMOVUPS      Y1, 32(R13)
+	ADDQ         DI, R13
+	VMOVUPS      Y2, (R13)
+	VMOVUPS      Y3, 32(R13)
+	ADDQ         DI, R13
+	VMOVUPS      Y4, (R13)
+	VMOVUPS      Y5, 32(R13)
+	ADDQ         DI, R13
+	VMOVUPS      Y6, (R13)
+	VMOVUPS      Y7, 32(R13)
+	ADDQ         DI, R13
 	ADDQ         $0x00000040, R10
-	DECQ         R11
+	ADDQ         $0x00000040, R11
+	DECQ         R12
 	JNZ          chunk
 
 chunk_done:
-	LEAQ  (AX)(R8*4), AX
-	SUBQ  R8, DI
-	IMULQ DX, R8
-	ADDQ  R8, CX
+	LEAQ  (AX)(R9*4), AX
+	SUBQ  R9, R8
+	IMULQ DX, R9
+	ADDQ  R9, CX
 	JMP   keys
 
 done:
@@ -4055,81 +4104,84 @@ done:
 	RET
 
 // func simdValues4x1Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
-// Requires: AVX, FMA3
-TEXT ·simdValues4x1Float(SB), NOSPLIT, $0-64
+// Requires: AVX, FMA3, MMX+
+TEXT ·simdValues4x1Float(SB), NOSPLIT, $8-64
 	MOVQ p+24(FP), AX
 	MOVQ kv+40(FP), CX
 	MOVQ stride+48(FP), DX
-	MOVQ ldp+32(FP), BX
-	MOVQ ldo+8(FP), SI
-	MOVQ n+56(FP), DI
+	MOVQ DX, BX
+	SHLQ $0x05, BX
+	MOVQ ldp+32(FP), SI
+	MOVQ ldo+8(FP), DI
+	MOVQ n+56(FP), R8
 
 keys:
-	TESTQ DI, DI
+	TESTQ R8, R8
 	JZ    done
-	MOVQ  DI, R8
-	CMPQ  R8, $0x20
+	MOVQ  R8, R9
+	CMPQ  R9, $0x20
 	JLE   few
-	MOVQ  $0x00000020, R8
+	MOVQ  $0x00000020, R9
 
 few:
-	MOVQ  o+0(FP), R9
-	MOVQ  CX, R10
-	MOVQ  chunks+16(FP), R11
-	TESTQ R11, R11
+	MOVQ  o+0(FP), R10
+	MOVQ  CX, R11
+	MOVQ  chunks+16(FP), R12
+	TESTQ R12, R12
 	JZ    chunk_done
 
 chunk:
-	MOVQ    R9, R12
-	VMOVUPS (R12), Y0
-	ADDQ    SI, R12
-	VMOVUPS (R12), Y1
-	ADDQ    SI, R12
-	VMOVUPS (R12), Y2
-	ADDQ    SI, R12
-	VMOVUPS (R12), Y3
-	ADDQ    SI, R12
-	MOVQ    R10, R12
-	MOVQ    AX, R13
-	MOVQ    R8, R14
+	MOVQ    R10, R13
+	VMOVUPS (R13), Y0
+	ADDQ    DI, R13
+	VMOVUPS (R13), Y1
+	ADDQ    DI, R13
+	VMOVUPS (R13), Y2
+	ADDQ    DI, R13
+	VMOVUPS (R13), Y3
+	ADDQ    DI, R13
+	MOVQ    R11, R13
+	MOVQ    AX, R14
+	MOVQ    R9, R15
 
 key:
-	VMOVUPS      (R12), Y4
-	MOVQ         R13, R15
-	VBROADCASTSS (R15), Y5
-	ADDQ         BX, R15
+	PREFETCHT0   (R13)(BX*1)
+	VMOVUPS      (R13), Y4
+	MOVQ         R14, BP
+	VBROADCASTSS (BP), Y5
+	ADDQ         SI, BP
 	VFMADD231PS  Y4, Y5, Y0
-	VBROADCASTSS (R15), Y5
-	ADDQ         BX, R15
+	VBROADCASTSS (BP), Y5
+	ADDQ         SI, BP
 	VFMADD231PS  Y4, Y5, Y1
-	VBROADCASTSS (R15), Y5
-	ADDQ         BX, R15
+	VBROADCASTSS (BP), Y5
+	ADDQ         SI, BP
 	VFMADD231PS  Y4, Y5, Y2
-	VBROADCASTSS (R15), Y5
+	VBROADCASTSS (BP), Y5
 	VFMADD231PS  Y4, Y5, Y3
-	ADDQ         DX, R12
-	ADDQ         $0x00000004, R13
-	DECQ         R14
+	ADDQ         DX, R13
+	ADDQ         $0x00000004, R14
+	DECQ         R15
 	JNZ          key
-	MOVQ         R9, R12
-	VMOVUPS      Y0, (R12)
-	ADDQ         SI, R12
-	VMOVUPS      Y1, (R12)
-	ADDQ         SI, R12
-	VMOVUPS      Y2, (R12)
-	ADDQ         SI, R12
-	VMOVUPS      Y3, (R12)
-	ADDQ         SI, R12
-	ADDQ         $0x00000020, R9
+	MOVQ         R10, R13
+	VMOVUPS      Y0, (R13)
+	ADDQ         DI, R13
+	VMOVUPS      Y1, (R13)
+	ADDQ         DI, R13
+	VMOVUPS      Y2, (R13)
+	ADDQ         DI, R13
+	VMOVUPS      Y3, (R13)
+	ADDQ         DI, R13
 	ADDQ         $0x00000020, R10
-	DECQ         R11
+	ADDQ         $0x00000020, R11
+	DECQ         R12
 	JNZ          chunk
 
 chunk_done:
-	LEAQ  (AX)(R8*4), AX
-	SUBQ  R8, DI
-	IMULQ DX, R8
-	ADDQ  R8, CX
+	LEAQ  (AX)(R9*4), AX
+	SUBQ  R9, R8
+	IMULQ DX, R9
+	ADDQ  R9, CX
 	JMP   keys
 
 done:
@@ -4137,12 +4189,177 @@ done:
 	RET
 
 // func simdValues2x4Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
-// Requires: AVX, FMA3
-TEXT ·simdValues2x4Float(SB), NOSPLIT, $0-64
+// Requires: AVX, FMA3, MMX+
+TEXT ·simdValues2x4Float(SB), NOSPLIT, $8-64
 	MOVQ p+24(FP), AX
 	MOVQ kv+40(FP), CX
 	MOVQ stride+48(FP), DX
-	MOVQ ldp+32(FP), BX
+	MOVQ DX, BX
+	SHLQ $0x05, BX
+	MOVQ ldp+32(FP), SI
+	MOVQ ldo+8(FP), DI
+	MOVQ n+56(FP), R8
+
+keys:
+	TESTQ R8, R8
+	JZ    done
+	MOVQ  R8, R9
+	CMPQ  R9, $0x20
+	JLE   few
+	MOVQ  $0x00000020, R9
+
+few:
+	MOVQ  o+0(FP), R10
+	MOVQ  CX, R11
+	MOVQ  chunks+16(FP), R12
+	TESTQ R12, R12
+	JZ    chunk_done
+
+chunk:
+	MOVQ    R10, R13
+	VMOVUPS (R13), Y0
+	VMOVUPS 32(R13), Y1
+	VMOVUPS 64(R13), Y2
+	VMOVUPS 96(R13), Y3
+	ADDQ    DI, R13
+	VMOVUPS (R13), Y4
+	VMOVUPS 32(R13), Y5
+	VMOVUPS 64(R13), Y6
+	VMOVUPS 96(R13), Y7
+	ADDQ    DI, R13
+	MOVQ    R11, R13
+	MOVQ    AX, R14
+	MOVQ    R9, R15
+
+key:
+	PREFETCHT0   (R13)(BX*1)
+	VMOVUPS      (R13), Y8
+	VMOVUPS      32(R13), Y9
+	VMOVUPS      64(R13), Y10
+	VMOVUPS      96(R13), Y11
+	MOVQ         R14, BP
+	VBROADCASTSS (BP), Y12
+	ADDQ         SI, BP
+	VFMADD231PS  Y8, Y12, Y0
+	VFMADD231PS  Y9, Y12, Y1
+	VFMADD231PS  Y10, Y12, Y2
+	VFMADD231PS  Y11, Y12, Y3
+	VBROADCASTSS (BP), Y12
+	VFMADD231PS  Y8, Y12, Y4
+	VFMADD231PS  Y9, Y12, Y5
+	VFMADD231PS  Y10, Y12, Y6
+	VFMADD231PS  Y11, Y12, Y7
+	ADDQ         DX, R13
+	ADDQ         $0x00000004, R14
+	DECQ         R15
+	JNZ          key
+	MOVQ         R10, R13
+	VMOVUPS      Y0, (R13)
+	VMOVUPS      Y1, 32(R13)
+	VMOVUPS      Y2, 64(R13)
+	VMOVUPS      Y3, 96(R13)
+	ADDQ         DI, R13
+	VMOVUPS      Y4, (R13)
+	VMOVUPS      Y5, 32(R13)
+	VMOVUPS      Y6, 64(R13)
+	VMOVUPS      Y7, 96(R13)
+	ADDQ         DI, R13
+	ADDQ         $0x00000080, R10
+	ADDQ         $0x00000080, R11
+	DECQ         R12
+	JNZ          chunk
+
+chunk_done:
+	LEAQ  (AX)(R9*4), AX
+	SUBQ  R9, R8
+	IMULQ DX, R9
+	ADDQ  R9, CX
+	JMP   keys
+
+done:
+	VZEROUPPER
+	RET
+
+// func simdValues2x1Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·simdValues2x1Float(SB), NOSPLIT, $8-64
+	MOVQ p+24(FP), AX
+	MOVQ kv+40(FP), CX
+	MOVQ stride+48(FP), DX
+	MOVQ DX, BX
+	SHLQ $0x05, BX
+	MOVQ ldp+32(FP), SI
+	MOVQ ldo+8(FP), DI
+	MOVQ n+56(FP), R8
+
+keys:
+	TESTQ R8, R8
+	JZ    done
+	MOVQ  R8, R9
+	CMPQ  R9, $0x20
+	JLE   few
+	MOVQ  $0x00000020, R9
+
+few:
+	MOVQ  o+0(FP), R10
+	MOVQ  CX, R11
+	MOVQ  chunks+16(FP), R12
+	TESTQ R12, R12
+	JZ    chunk_done
+
+chunk:
+	MOVQ    R10, R13
+	VMOVUPS (R13), Y0
+	ADDQ    DI, R13
+	VMOVUPS (R13), Y1
+	ADDQ    DI, R13
+	MOVQ    R11, R13
+	MOVQ    AX, R14
+	MOVQ    R9, R15
+
+key:
+	PREFETCHT0   (R13)(BX*1)
+	VMOVUPS      (R13), Y2
+	MOVQ         R14, BP
+	VBROADCASTSS (BP), Y3
+	ADDQ         SI, BP
+	VFMADD231PS  Y2, Y3, Y0
+	VBROADCASTSS (BP), Y3
+	VFMADD231PS  Y2, Y3, Y1
+	ADDQ         DX, R13
+	ADDQ         $0x00000004, R14
+	DECQ         R15
+	JNZ          key
+	MOVQ         R10, R13
+	VMOVUPS      Y0, (R13)
+	ADDQ         DI, R13
+	VMOVUPS      Y1, (R13)
+	ADDQ         DI, R13
+	ADDQ         $0x00000020, R10
+	ADDQ         $0x00000020, R11
+	DECQ         R12
+	JNZ          chunk
+
+chunk_done:
+	LEAQ  (AX)(R9*4), AX
+	SUBQ  R9, R8
+	IMULQ DX, R9
+	ADDQ  R9, CX
+	JMP   keys
+
+done:
+	VZEROUPPER
+	RET
+
+// func simdValues1x4Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·simdValues1x4Float(SB), NOSPLIT, $0-64
+	MOVQ p+24(FP), AX
+	MOVQ kv+40(FP), CX
+	MOVQ stride+48(FP), DX
+	MOVQ DX, BX
+	SHLQ $0x05, BX
+	MOVQ ldp+32(FP), SI
 	MOVQ ldo+8(FP), SI
 	MOVQ n+56(FP), DI
 
@@ -4168,32 +4385,22 @@ chunk:
 	VMOVUPS 64(R12), Y2
 	VMOVUPS 96(R12), Y3
 	ADDQ    SI, R12
-	VMOVUPS (R12), Y4
-	VMOVUPS 32(R12), Y5
-	VMOVUPS 64(R12), Y6
-	VMOVUPS 96(R12), Y7
-	ADDQ    SI, R12
 	MOVQ    R10, R12
 	MOVQ    AX, R13
 	MOVQ    R8, R14
 
 key:
-	VMOVUPS      (R12), Y8
-	VMOVUPS      32(R12), Y9
-	VMOVUPS      64(R12), Y10
-	VMOVUPS      96(R12), Y11
+	PREFETCHT0   (R12)(BX*1)
+	VMOVUPS      (R12), Y4
+	VMOVUPS      32(R12), Y5
+	VMOVUPS      64(R12), Y6
+	VMOVUPS      96(R12), Y7
 	MOVQ         R13, R15
-	VBROADCASTSS (R15), Y12
-	ADDQ         BX, R15
-	VFMADD231PS  Y8, Y12, Y0
-	VFMADD231PS  Y9, Y12, Y1
-	VFMADD231PS  Y10, Y12, Y2
-	VFMADD231PS  Y11, Y12, Y3
-	VBROADCASTSS (R15), Y12
-	VFMADD231PS  Y8, Y12, Y4
-	VFMADD231PS  Y9, Y12, Y5
-	VFMADD231PS  Y10, Y12, Y6
-	VFMADD231PS  Y11, Y12, Y7
+	VBROADCASTSS (R15), Y8
+	VFMADD231PS  Y4, Y8, Y0
+	VFMADD231PS  Y5, Y8, Y1
+	VFMADD231PS  Y6, Y8, Y2
+	VFMADD231PS  Y7, Y8, Y3
 	ADDQ         DX, R12
 	ADDQ         $0x00000004, R13
 	DECQ         R14
@@ -4203,11 +4410,6 @@ key:
 	VMOVUPS      Y1, 32(R12)
 	VMOVUPS      Y2, 64(R12)
 	VMOVUPS      Y3, 96(R12)
-	ADDQ         SI, R12
-	VMOVUPS      Y4, (R12)
-	VMOVUPS      Y5, 32(R12)
-	VMOVUPS      Y6, 64(R12)
-	VMOVUPS      Y7, 96(R12)
 	ADDQ         SI, R12
 	ADDQ         $0x00000080, R9
 	ADDQ         $0x00000080, R10
@@ -4225,13 +4427,15 @@ done:
 	VZEROUPPER
 	RET
 
-// func simdValues2x1Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
-// Requires: AVX, FMA3
-TEXT ·simdValues2x1Float(SB), NOSPLIT, $0-64
+// func simdValues1x1Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·simdValues1x1Float(SB), NOSPLIT, $0-64
 	MOVQ p+24(FP), AX
 	MOVQ kv+40(FP), CX
 	MOVQ stride+48(FP), DX
-	MOVQ ldp+32(FP), BX
+	MOVQ DX, BX
+	SHLQ $0x05, BX
+	MOVQ ldp+32(FP), SI
 	MOVQ ldo+8(FP), SI
 	MOVQ n+56(FP), DI
 
@@ -4254,28 +4458,22 @@ chunk:
 	MOVQ    R9, R12
 	VMOVUPS (R12), Y0
 	ADDQ    SI, R12
-	VMOVUPS (R12), Y1
-	ADDQ    SI, R12
 	MOVQ    R10, R12
 	MOVQ    AX, R13
 	MOVQ    R8, R14
 
 key:
-	VMOVUPS      (R12), Y2
+	PREFETCHT0   (R12)(BX*1)
+	VMOVUPS      (R12), Y1
 	MOVQ         R13, R15
-	VBROADCASTSS (R15), Y3
-	ADDQ         BX, R15
-	VFMADD231PS  Y2, Y3, Y0
-	VBROADCASTSS (R15), Y3
-	VFMADD231PS  Y2, Y3, Y1
+	VBROADCASTSS (R15), Y2
+	VFMADD231PS  Y1, Y2, Y0
 	ADDQ         DX, R12
 	ADDQ         $0x00000004, R13
 	DECQ         R14
 	JNZ          key
 	MOVQ         R9, R12
 	VMOVUPS      Y0, (R12)
-	ADDQ         SI, R12
-	VMOVUPS      Y1, (R12)
 	ADDQ         SI, R12
 	ADDQ         $0x00000020, R9
 	ADDQ         $0x00000020, R10
@@ -4287,140 +4485,6 @@ chunk_done:
 	SUBQ  R8, DI
 	IMULQ DX, R8
 	ADDQ  R8, CX
-	JMP   keys
-
-done:
-	VZEROUPPER
-	RET
-
-// func simdValues1x4Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
-// Requires: AVX, FMA3
-TEXT ·simdValues1x4Float(SB), NOSPLIT, $0-64
-	MOVQ p+24(FP), AX
-	MOVQ kv+40(FP), CX
-	MOVQ stride+48(FP), DX
-	MOVQ ldp+32(FP), BX
-	MOVQ ldo+8(FP), BX
-	MOVQ n+56(FP), SI
-
-keys:
-	TESTQ SI, SI
-	JZ    done
-	MOVQ  SI, DI
-	CMPQ  DI, $0x20
-	JLE   few
-	MOVQ  $0x00000020, DI
-
-few:
-	MOVQ  o+0(FP), R8
-	MOVQ  CX, R9
-	MOVQ  chunks+16(FP), R10
-	TESTQ R10, R10
-	JZ    chunk_done
-
-chunk:
-	MOVQ    R8, R11
-	VMOVUPS (R11), Y0
-	VMOVUPS 32(R11), Y1
-	VMOVUPS 64(R11), Y2
-	VMOVUPS 96(R11), Y3
-	ADDQ    BX, R11
-	MOVQ    R9, R11
-	MOVQ    AX, R12
-	MOVQ    DI, R13
-
-key:
-	VMOVUPS      (R11), Y4
-	VMOVUPS      32(R11), Y5
-	VMOVUPS      64(R11), Y6
-	VMOVUPS      96(R11), Y7
-	MOVQ         R12, R14
-	VBROADCASTSS (R14), Y8
-	VFMADD231PS  Y4, Y8, Y0
-	VFMADD231PS  Y5, Y8, Y1
-	VFMADD231PS  Y6, Y8, Y2
-	VFMADD231PS  Y7, Y8, Y3
-	ADDQ         DX, R11
-	ADDQ         $0x00000004, R12
-	DECQ         R13
-	JNZ          key
-	MOVQ         R8, R11
-	VMOVUPS      Y0, (R11)
-	VMOVUPS      Y1, 32(R11)
-	VMOVUPS      Y2, 64(R11)
-	VMOVUPS      Y3, 96(R11)
-	ADDQ         BX, R11
-	ADDQ         $0x00000080, R8
-	ADDQ         $0x00000080, R9
-	DECQ         R10
-	JNZ          chunk
-
-chunk_done:
-	LEAQ  (AX)(DI*4), AX
-	SUBQ  DI, SI
-	IMULQ DX, DI
-	ADDQ  DI, CX
-	JMP   keys
-
-done:
-	VZEROUPPER
-	RET
-
-// func simdValues1x1Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
-// Requires: AVX, FMA3
-TEXT ·simdValues1x1Float(SB), NOSPLIT, $0-64
-	MOVQ p+24(FP), AX
-	MOVQ kv+40(FP), CX
-	MOVQ stride+48(FP), DX
-	MOVQ ldp+32(FP), BX
-	MOVQ ldo+8(FP), BX
-	MOVQ n+56(FP), SI
-
-keys:
-	TESTQ SI, SI
-	JZ    done
-	MOVQ  SI, DI
-	CMPQ  DI, $0x20
-	JLE   few
-	MOVQ  $0x00000020, DI
-
-few:
-	MOVQ  o+0(FP), R8
-	MOVQ  CX, R9
-	MOVQ  chunks+16(FP), R10
-	TESTQ R10, R10
-	JZ    chunk_done
-
-chunk:
-	MOVQ    R8, R11
-	VMOVUPS (R11), Y0
-	ADDQ    BX, R11
-	MOVQ    R9, R11
-	MOVQ    AX, R12
-	MOVQ    DI, R13
-
-key:
-	VMOVUPS      (R11), Y1
-	MOVQ         R12, R14
-	VBROADCASTSS (R14), Y2
-	VFMADD231PS  Y1, Y2, Y0
-	ADDQ         DX, R11
-	ADDQ         $0x00000004, R12
-	DECQ         R13
-	JNZ          key
-	MOVQ         R8, R11
-	VMOVUPS      Y0, (R11)
-	ADDQ         BX, R11
-	ADDQ         $0x00000020, R8
-	ADDQ         $0x00000020, R9
-	DECQ         R10
-	JNZ          chunk
-
-chunk_done:
-	LEAQ  (AX)(DI*4), AX
-	SUBQ  DI, SI
-	IMULQ DX, DI
-	ADDQ  DI, CX
 	JMP   keys
 
 done:

@@ -5323,8 +5323,8 @@ groups:
 	RET
 
 // func avx512Scores4Half(p *float32, ldp int, q *float32, dh int, kv *byte, stride int, n int)
-// Requires: AVX, AVX512F
-TEXT ·avx512Scores4Half(SB), NOSPLIT, $0-56
+// Requires: AVX, AVX512F, MMX+
+TEXT ·avx512Scores4Half(SB), NOSPLIT, $8-56
 	MOVQ  n+48(FP), AX
 	MOVQ  AX, CX
 	SHRQ  $0x02, AX
@@ -5362,14 +5362,15 @@ some:
 	VPXORD Z13, Z13, Z13
 	VPXORD Z14, Z14, Z14
 	VPXORD Z15, Z15, Z15
-	MOVQ   DI, R8
-	SHLQ   $0x02, R8
-	MOVQ   BX, R13
-	LEAQ   (R13)(R8*2), R15
-	ADDQ   R8, R15
-	MOVQ   DI, R14
-	SHRQ   $0x04, R14
-	TESTQ  R14, R14
+	MOVQ   DI, R13
+	SHLQ   $0x02, R13
+	MOVQ   BX, R14
+	LEAQ   (R14)(R13*2), BP
+	ADDQ   R13, BP
+	MOVQ   DI, R15
+	SHRQ   $0x04, R15
+	IMUL3Q $0x00000018, R8, R8
+	TESTQ  R15, R15
 	JZ     some_step_done
 
 some_step:
@@ -5377,74 +5378,78 @@ some_step:
 	VCVTPH2PS   (R10), Z17
 	VCVTPH2PS   (R11), Z18
 	VCVTPH2PS   (R12), Z19
-	VMOVUPS     (R13), Z20
+	VMOVUPS     (R14), Z20
 	VFMADD231PS Z16, Z20, Z0
 	VFMADD231PS Z17, Z20, Z1
 	VFMADD231PS Z18, Z20, Z2
 	VFMADD231PS Z19, Z20, Z3
-	VMOVUPS     (R13)(R8*1), Z20
+	VMOVUPS     (R14)(R13*1), Z20
 	VFMADD231PS Z16, Z20, Z4
 	VFMADD231PS Z17, Z20, Z5
 	VFMADD231PS Z18, Z20, Z6
 	VFMADD231PS Z19, Z20, Z7
-	VMOVUPS     (R13)(R8*2), Z20
+	VMOVUPS     (R14)(R13*2), Z20
 	VFMADD231PS Z16, Z20, Z8
 	VFMADD231PS Z17, Z20, Z9
 	VFMADD231PS Z18, Z20, Z10
 	VFMADD231PS Z19, Z20, Z11
-	VMOVUPS     (R15), Z20
+	VMOVUPS     (BP), Z20
 	VFMADD231PS Z16, Z20, Z12
 	VFMADD231PS Z17, Z20, Z13
 	VFMADD231PS Z18, Z20, Z14
 	VFMADD231PS Z19, Z20, Z15
+	PREFETCHT0  (R9)(R8*1)
 	ADDQ        $0x00000020, R9
+	PREFETCHT0  (R10)(R8*1)
 	ADDQ        $0x00000020, R10
+	PREFETCHT0  (R11)(R8*1)
 	ADDQ        $0x00000020, R11
+	PREFETCHT0  (R12)(R8*1)
 	ADDQ        $0x00000020, R12
-	ADDQ        $0x00000040, R13
-	ADDQ        $0x00000040, R15
-	DECQ        R14
+	ADDQ        $0x00000040, R14
+	ADDQ        $0x00000040, BP
+	DECQ        R15
 	JNZ         some_step
 
 some_step_done:
 	TESTQ       $0x00000008, DI
 	JZ          some_even
-	MOVL        $0x000000ff, R14
-	KMOVW       R14, K1
+	MOVL        $0x000000ff, R8
+	KMOVW       R8, K1
 	VCVTPH2PS.Z (R9), K1, Z16
-	MOVL        $0x000000ff, R9
-	KMOVW       R9, K1
+	MOVL        $0x000000ff, R8
+	KMOVW       R8, K1
 	VCVTPH2PS.Z (R10), K1, Z17
-	MOVL        $0x000000ff, R9
-	KMOVW       R9, K1
+	MOVL        $0x000000ff, R8
+	KMOVW       R8, K1
 	VCVTPH2PS.Z (R11), K1, Z18
-	MOVL        $0x000000ff, R9
-	KMOVW       R9, K1
+	MOVL        $0x000000ff, R8
+	KMOVW       R8, K1
 	VCVTPH2PS.Z (R12), K1, Z19
-	MOVL        $0x000000ff, R9
-	KMOVW       R9, K1
-	VMOVUPS.Z   (R13), K1, Z20
+	MOVL        $0x000000ff, R8
+	KMOVW       R8, K1
+	VMOVUPS.Z   (R14), K1, Z20
 	VFMADD231PS Z16, Z20, Z0
 	VFMADD231PS Z17, Z20, Z1
 	VFMADD231PS Z18, Z20, Z2
 	VFMADD231PS Z19, Z20, Z3
-	MOVL        $0x000000ff, R9
-	KMOVW       R9, K1
-	VMOVUPS.Z   (R13)(R8*1), K1, Z20
+	MOVL        $0x000000ff, R8
+	KMOVW       R8, K1
+	VMOVUPS.Z   (R14)(R13*1), K1, Z20
 	VFMADD231PS Z16, Z20, Z4
 	VFMADD231PS Z17, Z20, Z5
 	VFMADD231PS Z18, Z20, Z6
 	VFMADD231PS Z19, Z20, Z7
-	MOVL        $0x000000ff, R9
-	KMOVW       R9, K1
-	VMOVUPS.Z   (R13)(R8*2), K1, Z20
+	MOVL        $0x000000ff, R8
+	KMOVW       R8, K1
+	VMOVUPS.Z   (R14)(R13*2), K1, Z20
 	VFMADD231PS Z16, Z20, Z8
 	VFMADD231PS Z17, Z20, Z9
 	VFMADD231PS Z18, Z20, Z10
 	VFMADD231PS Z19, Z20, Z11
 	MOVL        $0x000000ff, R8
 	KMOVW       R8, K1
-	VMOVUPS.Z   (R15), K1, Z20
+	VMOVUPS.Z   (BP), K1, Z20
 	VFMADD231PS Z16, Z20, Z12
 	VFMADD231PS Z17, Z20, Z13
 	VFMADD231PS Z18, Z20, Z14
@@ -5521,53 +5526,55 @@ one:
 	VPXORD Z22, Z22, Z22
 	VPXORD Z23, Z23, Z23
 	VPXORD Z24, Z24, Z24
-	MOVQ   DI, AX
-	SHLQ   $0x02, AX
-	MOVQ   BX, R9
-	LEAQ   (R9)(AX*2), R11
-	ADDQ   AX, R11
-	MOVQ   DI, R10
-	SHRQ   $0x04, R10
-	TESTQ  R10, R10
+	MOVQ   DI, R9
+	SHLQ   $0x02, R9
+	MOVQ   BX, R10
+	LEAQ   (R10)(R9*2), R12
+	ADDQ   R9, R12
+	MOVQ   DI, R11
+	SHRQ   $0x04, R11
+	IMUL3Q $0x00000018, AX, AX
+	TESTQ  R11, R11
 	JZ     one_step_done
 
 one_step:
 	VCVTPH2PS   (R8), Z0
-	VMOVUPS     (R9), Z1
+	VMOVUPS     (R10), Z1
 	VFMADD231PS Z0, Z1, Z21
-	VMOVUPS     (R9)(AX*1), Z1
+	VMOVUPS     (R10)(R9*1), Z1
 	VFMADD231PS Z0, Z1, Z22
-	VMOVUPS     (R9)(AX*2), Z1
+	VMOVUPS     (R10)(R9*2), Z1
 	VFMADD231PS Z0, Z1, Z23
-	VMOVUPS     (R11), Z1
+	VMOVUPS     (R12), Z1
 	VFMADD231PS Z0, Z1, Z24
+	PREFETCHT0  (R8)(AX*1)
 	ADDQ        $0x00000020, R8
-	ADDQ        $0x00000040, R9
-	ADDQ        $0x00000040, R11
-	DECQ        R10
+	ADDQ        $0x00000040, R10
+	ADDQ        $0x00000040, R12
+	DECQ        R11
 	JNZ         one_step
 
 one_step_done:
 	TESTQ       $0x00000008, DI
 	JZ          one_even
-	MOVL        $0x000000ff, R10
-	KMOVW       R10, K1
+	MOVL        $0x000000ff, AX
+	KMOVW       AX, K1
 	VCVTPH2PS.Z (R8), K1, Z0
-	MOVL        $0x000000ff, R8
-	KMOVW       R8, K1
-	VMOVUPS.Z   (R9), K1, Z1
+	MOVL        $0x000000ff, AX
+	KMOVW       AX, K1
+	VMOVUPS.Z   (R10), K1, Z1
 	VFMADD231PS Z0, Z1, Z21
-	MOVL        $0x000000ff, R8
-	KMOVW       R8, K1
-	VMOVUPS.Z   (R9)(AX*1), K1, Z1
+	MOVL        $0x000000ff, AX
+	KMOVW       AX, K1
+	VMOVUPS.Z   (R10)(R9*1), K1, Z1
 	VFMADD231PS Z0, Z1, Z22
-	MOVL        $0x000000ff, R8
-	KMOVW       R8, K1
-	VMOVUPS.Z   (R9)(AX*2), K1, Z1
+	MOVL        $0x000000ff, AX
+	KMOVW       AX, K1
+	VMOVUPS.Z   (R10)(R9*2), K1, Z1
 	VFMADD231PS Z0, Z1, Z23
 	MOVL        $0x000000ff, AX
 	KMOVW       AX, K1
-	VMOVUPS.Z   (R11), K1, Z1
+	VMOVUPS.Z   (R12), K1, Z1
 	VFMADD231PS Z0, Z1, Z24
 
 one_even:
@@ -5604,7 +5611,7 @@ one_done:
 	RET
 
 // func avx512Scores2Half(p *float32, ldp int, q *float32, dh int, kv *byte, stride int, n int)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·avx512Scores2Half(SB), NOSPLIT, $0-56
 	MOVQ  n+48(FP), AX
 	MOVQ  AX, CX
@@ -5635,12 +5642,13 @@ some:
 	VPXORD Z5, Z5, Z5
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
-	MOVQ   DI, R8
-	SHLQ   $0x02, R8
-	MOVQ   BX, R13
-	MOVQ   DI, R14
-	SHRQ   $0x04, R14
-	TESTQ  R14, R14
+	MOVQ   DI, R13
+	SHLQ   $0x02, R13
+	MOVQ   BX, R14
+	MOVQ   DI, R15
+	SHRQ   $0x04, R15
+	IMUL3Q $0x00000018, R8, R8
+	TESTQ  R15, R15
 	JZ     some_step_done
 
 some_step:
@@ -5648,49 +5656,53 @@ some_step:
 	VCVTPH2PS   (R10), Z9
 	VCVTPH2PS   (R11), Z10
 	VCVTPH2PS   (R12), Z11
-	VMOVUPS     (R13), Z12
+	VMOVUPS     (R14), Z12
 	VFMADD231PS Z8, Z12, Z0
 	VFMADD231PS Z9, Z12, Z1
 	VFMADD231PS Z10, Z12, Z2
 	VFMADD231PS Z11, Z12, Z3
-	VMOVUPS     (R13)(R8*1), Z12
+	VMOVUPS     (R14)(R13*1), Z12
 	VFMADD231PS Z8, Z12, Z4
 	VFMADD231PS Z9, Z12, Z5
 	VFMADD231PS Z10, Z12, Z6
 	VFMADD231PS Z11, Z12, Z7
+	PREFETCHT0  (R9)(R8*1)
 	ADDQ        $0x00000020, R9
+	PREFETCHT0  (R10)(R8*1)
 	ADDQ        $0x00000020, R10
+	PREFETCHT0  (R11)(R8*1)
 	ADDQ        $0x00000020, R11
+	PREFETCHT0  (R12)(R8*1)
 	ADDQ        $0x00000020, R12
-	ADDQ        $0x00000040, R13
-	DECQ        R14
+	ADDQ        $0x00000040, R14
+	DECQ        R15
 	JNZ         some_step
 
 some_step_done:
 	TESTQ       $0x00000008, DI
 	JZ          some_even
-	MOVL        $0x000000ff, R14
-	KMOVW       R14, K1
+	MOVL        $0x000000ff, R8
+	KMOVW       R8, K1
 	VCVTPH2PS.Z (R9), K1, Z8
-	MOVL        $0x000000ff, R9
-	KMOVW       R9, K1
+	MOVL        $0x000000ff, R8
+	KMOVW       R8, K1
 	VCVTPH2PS.Z (R10), K1, Z9
-	MOVL        $0x000000ff, R9
-	KMOVW       R9, K1
+	MOVL        $0x000000ff, R8
+	KMOVW       R8, K1
 	VCVTPH2PS.Z (R11), K1, Z10
-	MOVL        $0x000000ff, R9
-	KMOVW       R9, K1
+	MOVL        $0x000000ff, R8
+	KMOVW       R8, K1
 	VCVTPH2PS.Z (R12), K1, Z11
-	MOVL        $0x000000ff, R9
-	KMOVW       R9, K1
-	VMOVUPS.Z   (R13), K1, Z12
+	MOVL        $0x000000ff, R8
+	KMOVW       R8, K1
+	VMOVUPS.Z   (R14), K1, Z12
 	VFMADD231PS Z8, Z12, Z0
 	VFMADD231PS Z9, Z12, Z1
 	VFMADD231PS Z10, Z12, Z2
 	VFMADD231PS Z11, Z12, Z3
-	MOVL        $0x000000ff, R9
-	KMOVW       R9, K1
-	VMOVUPS.Z   (R13)(R8*1), K1, Z12
+	MOVL        $0x000000ff, R8
+	KMOVW       R8, K1
+	VMOVUPS.Z   (R14)(R13*1), K1, Z12
 	VFMADD231PS Z8, Z12, Z4
 	VFMADD231PS Z9, Z12, Z5
 	VFMADD231PS Z10, Z12, Z6
@@ -5740,38 +5752,40 @@ one:
 	ADDQ   AX, SI
 	VPXORD Z13, Z13, Z13
 	VPXORD Z14, Z14, Z14
-	MOVQ   DI, AX
-	SHLQ   $0x02, AX
-	MOVQ   BX, R9
-	MOVQ   DI, R10
-	SHRQ   $0x04, R10
-	TESTQ  R10, R10
+	MOVQ   DI, R9
+	SHLQ   $0x02, R9
+	MOVQ   BX, R10
+	MOVQ   DI, R11
+	SHRQ   $0x04, R11
+	IMUL3Q $0x00000018, AX, AX
+	TESTQ  R11, R11
 	JZ     one_step_done
 
 one_step:
 	VCVTPH2PS   (R8), Z0
-	VMOVUPS     (R9), Z1
+	VMOVUPS     (R10), Z1
 	VFMADD231PS Z0, Z1, Z13
-	VMOVUPS     (R9)(AX*1), Z1
+	VMOVUPS     (R10)(R9*1), Z1
 	VFMADD231PS Z0, Z1, Z14
+	PREFETCHT0  (R8)(AX*1)
 	ADDQ        $0x00000020, R8
-	ADDQ        $0x00000040, R9
-	DECQ        R10
+	ADDQ        $0x00000040, R10
+	DECQ        R11
 	JNZ         one_step
 
 one_step_done:
 	TESTQ       $0x00000008, DI
 	JZ          one_even
-	MOVL        $0x000000ff, R10
-	KMOVW       R10, K1
+	MOVL        $0x000000ff, AX
+	KMOVW       AX, K1
 	VCVTPH2PS.Z (R8), K1, Z0
-	MOVL        $0x000000ff, R8
-	KMOVW       R8, K1
-	VMOVUPS.Z   (R9), K1, Z1
+	MOVL        $0x000000ff, AX
+	KMOVW       AX, K1
+	VMOVUPS.Z   (R10), K1, Z1
 	VFMADD231PS Z0, Z1, Z13
-	MOVL        $0x000000ff, R8
-	KMOVW       R8, K1
-	VMOVUPS.Z   (R9)(AX*1), K1, Z1
+	MOVL        $0x000000ff, AX
+	KMOVW       AX, K1
+	VMOVUPS.Z   (R10)(R9*1), K1, Z1
 	VFMADD231PS Z0, Z1, Z14
 
 one_even:
@@ -5801,7 +5815,7 @@ one_done:
 	RET
 
 // func avx512Scores1Half(p *float32, ldp int, q *float32, dh int, kv *byte, stride int, n int)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·avx512Scores1Half(SB), NOSPLIT, $0-56
 	MOVQ  n+48(FP), AX
 	MOVQ  AX, CX
@@ -5828,12 +5842,13 @@ some:
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
-	MOVQ   DI, R8
-	SHLQ   $0x02, R8
-	MOVQ   BX, R8
 	MOVQ   DI, R13
-	SHRQ   $0x04, R13
-	TESTQ  R13, R13
+	SHLQ   $0x02, R13
+	MOVQ   BX, R13
+	MOVQ   DI, R14
+	SHRQ   $0x04, R14
+	IMUL3Q $0x00000018, R8, R8
+	TESTQ  R14, R14
 	JZ     some_step_done
 
 some_step:
@@ -5841,37 +5856,41 @@ some_step:
 	VCVTPH2PS   (R10), Z5
 	VCVTPH2PS   (R11), Z6
 	VCVTPH2PS   (R12), Z7
-	VMOVUPS     (R8), Z8
+	VMOVUPS     (R13), Z8
 	VFMADD231PS Z4, Z8, Z0
 	VFMADD231PS Z5, Z8, Z1
 	VFMADD231PS Z6, Z8, Z2
 	VFMADD231PS Z7, Z8, Z3
+	PREFETCHT0  (R9)(R8*1)
 	ADDQ        $0x00000020, R9
+	PREFETCHT0  (R10)(R8*1)
 	ADDQ        $0x00000020, R10
+	PREFETCHT0  (R11)(R8*1)
 	ADDQ        $0x00000020, R11
+	PREFETCHT0  (R12)(R8*1)
 	ADDQ        $0x00000020, R12
-	ADDQ        $0x00000040, R8
-	DECQ        R13
+	ADDQ        $0x00000040, R13
+	DECQ        R14
 	JNZ         some_step
 
 some_step_done:
 	TESTQ       $0x00000008, DI
 	JZ          some_even
-	MOVL        $0x000000ff, R13
-	KMOVW       R13, K1
+	MOVL        $0x000000ff, R8
+	KMOVW       R8, K1
 	VCVTPH2PS.Z (R9), K1, Z4
-	MOVL        $0x000000ff, R9
-	KMOVW       R9, K1
+	MOVL        $0x000000ff, R8
+	KMOVW       R8, K1
 	VCVTPH2PS.Z (R10), K1, Z5
-	MOVL        $0x000000ff, R9
-	KMOVW       R9, K1
+	MOVL        $0x000000ff, R8
+	KMOVW       R8, K1
 	VCVTPH2PS.Z (R11), K1, Z6
-	MOVL        $0x000000ff, R9
-	KMOVW       R9, K1
+	MOVL        $0x000000ff, R8
+	KMOVW       R8, K1
 	VCVTPH2PS.Z (R12), K1, Z7
-	MOVL        $0x000000ff, R9
-	KMOVW       R9, K1
-	VMOVUPS.Z   (R8), K1, Z8
+	MOVL        $0x000000ff, R8
+	KMOVW       R8, K1
+	VMOVUPS.Z   (R13), K1, Z8
 	VFMADD231PS Z4, Z8, Z0
 	VFMADD231PS Z5, Z8, Z1
 	VFMADD231PS Z6, Z8, Z2
@@ -5909,32 +5928,34 @@ one:
 	MOVQ   SI, R8
 	ADDQ   AX, SI
 	VPXORD Z9, Z9, Z9
-	MOVQ   DI, AX
-	SHLQ   $0x02, AX
-	MOVQ   BX, AX
 	MOVQ   DI, R9
-	SHRQ   $0x04, R9
-	TESTQ  R9, R9
+	SHLQ   $0x02, R9
+	MOVQ   BX, R9
+	MOVQ   DI, R10
+	SHRQ   $0x04, R10
+	IMUL3Q $0x00000018, AX, AX
+	TESTQ  R10, R10
 	JZ     one_step_done
 
 one_step:
 	VCVTPH2PS   (R8), Z0
-	VMOVUPS     (AX), Z1
+	VMOVUPS     (R9), Z1
 	VFMADD231PS Z0, Z1, Z9
+	PREFETCHT0  (R8)(AX*1)
 	ADDQ        $0x00000020, R8
-	ADDQ        $0x00000040, AX
-	DECQ        R9
+	ADDQ        $0x00000040, R9
+	DECQ        R10
 	JNZ         one_step
 
 one_step_done:
 	TESTQ       $0x00000008, DI
 	JZ          one_even
-	MOVL        $0x000000ff, R9
-	KMOVW       R9, K1
+	MOVL        $0x000000ff, AX
+	KMOVW       AX, K1
 	VCVTPH2PS.Z (R8), K1, Z0
-	MOVL        $0x000000ff, R8
-	KMOVW       R8, K1
-	VMOVUPS.Z   (AX), K1, Z1
+	MOVL        $0x000000ff, AX
+	KMOVW       AX, K1
+	VMOVUPS.Z   (R9), K1, Z1
 	VFMADD231PS Z0, Z1, Z9
 
 one_even:
@@ -5962,120 +5983,123 @@ one_done:
 	RET
 
 // func avx512Values4x4Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
-// Requires: AVX, AVX512F
-TEXT ·avx512Values4x4Half(SB), NOSPLIT, $0-64
+// Requires: AVX, AVX512F, MMX+
+TEXT ·avx512Values4x4Half(SB), NOSPLIT, $8-64
 	MOVQ p+24(FP), AX
 	MOVQ kv+40(FP), CX
 	MOVQ stride+48(FP), DX
-	MOVQ ldp+32(FP), BX
-	MOVQ ldo+8(FP), SI
-	MOVQ n+56(FP), DI
+	MOVQ DX, BX
+	SHLQ $0x05, BX
+	MOVQ ldp+32(FP), SI
+	MOVQ ldo+8(FP), DI
+	MOVQ n+56(FP), R8
 
 keys:
-	TESTQ DI, DI
+	TESTQ R8, R8
 	JZ    done
-	MOVQ  DI, R8
-	CMPQ  R8, $0x20
+	MOVQ  R8, R9
+	CMPQ  R9, $0x20
 	JLE   few
-	MOVQ  $0x00000020, R8
+	MOVQ  $0x00000020, R9
 
 few:
-	MOVQ  o+0(FP), R9
-	MOVQ  CX, R10
-	MOVQ  chunks+16(FP), R11
-	TESTQ R11, R11
+	MOVQ  o+0(FP), R10
+	MOVQ  CX, R11
+	MOVQ  chunks+16(FP), R12
+	TESTQ R12, R12
 	JZ    chunk_done
 
 chunk:
-	MOVQ    R9, R12
-	VMOVUPS (R12), Z0
-	VMOVUPS 64(R12), Z1
-	VMOVUPS 128(R12), Z2
-	VMOVUPS 192(R12), Z3
-	ADDQ    SI, R12
-	VMOVUPS (R12), Z4
-	VMOVUPS 64(R12), Z5
-	VMOVUPS 128(R12), Z6
-	VMOVUPS 192(R12), Z7
-	ADDQ    SI, R12
-	VMOVUPS (R12), Z8
-	VMOVUPS 64(R12), Z9
-	VMOVUPS 128(R12), Z10
-	VMOVUPS 192(R12), Z11
-	ADDQ    SI, R12
-	VMOVUPS (R12), Z12
-	VMOVUPS 64(R12), Z13
-	VMOVUPS 128(R12), Z14
-	VMOVUPS 192(R12), Z15
-	ADDQ    SI, R12
-	MOVQ    R10, R12
-	MOVQ    AX, R13
-	MOVQ    R8, R14
+	MOVQ    R10, R13
+	VMOVUPS (R13), Z0
+	VMOVUPS 64(R13), Z1
+	VMOVUPS 128(R13), Z2
+	VMOVUPS 192(R13), Z3
+	ADDQ    DI, R13
+	VMOVUPS (R13), Z4
+	VMOVUPS 64(R13), Z5
+	VMOVUPS 128(R13), Z6
+	VMOVUPS 192(R13), Z7
+	ADDQ    DI, R13
+	VMOVUPS (R13), Z8
+	VMOVUPS 64(R13), Z9
+	VMOVUPS 128(R13), Z10
+	VMOVUPS 192(R13), Z11
+	ADDQ    DI, R13
+	VMOVUPS (R13), Z12
+	VMOVUPS 64(R13), Z13
+	VMOVUPS 128(R13), Z14
+	VMOVUPS 192(R13), Z15
+	ADDQ    DI, R13
+	MOVQ    R11, R13
+	MOVQ    AX, R14
+	MOVQ    R9, R15
 
 key:
-	VCVTPH2PS    (R12), Z16
-	VCVTPH2PS    32(R12), Z17
-	VCVTPH2PS    64(R12), Z18
-	VCVTPH2PS    96(R12), Z19
-	MOVQ         R13, R15
-	VBROADCASTSS (R15), Z20
-	ADDQ         BX, R15
+	PREFETCHT0   (R13)(BX*1)
+	VCVTPH2PS    (R13), Z16
+	VCVTPH2PS    32(R13), Z17
+	VCVTPH2PS    64(R13), Z18
+	VCVTPH2PS    96(R13), Z19
+	MOVQ         R14, BP
+	VBROADCASTSS (BP), Z20
+	ADDQ         SI, BP
 	VFMADD231PS  Z16, Z20, Z0
 	VFMADD231PS  Z17, Z20, Z1
 	VFMADD231PS  Z18, Z20, Z2
 	VFMADD231PS  Z19, Z20, Z3
-	VBROADCASTSS (R15), Z20
-	ADDQ         BX, R15
+	VBROADCASTSS (BP), Z20
+	ADDQ         SI, BP
 	VFMADD231PS  Z16, Z20, Z4
 	VFMADD231PS  Z17, Z20, Z5
 	VFMADD231PS  Z18, Z20, Z6
 	VFMADD231PS  Z19, Z20, Z7
-	VBROADCASTSS (R15), Z20
-	ADDQ         BX, R15
+	VBROADCASTSS (BP), Z20
+	ADDQ         SI, BP
 	VFMADD231PS  Z16, Z20, Z8
 	VFMADD231PS  Z17, Z20, Z9
 	VFMADD231PS  Z18, Z20, Z10
 	VFMADD231PS  Z19, Z20, Z11
-	VBROADCASTSS (R15), Z20
+	VBROADCASTSS (BP), Z20
 	VFMADD231PS  Z16, Z20, Z12
 	VFMADD231PS  Z17, Z20, Z13
 	VFMADD231PS  Z18, Z20, Z14
 	VFMADD231PS  Z19, Z20, Z15
-	ADDQ         DX, R12
-	ADDQ         $0x00000004, R13
-	DECQ         R14
+	ADDQ         DX, R13
+	ADDQ         $0x00000004, R14
+	DECQ         R15
 	JNZ          key
-	MOVQ         R9, R12
-	VMOVUPS      Z0, (R12)
-	VMOVUPS      Z1, 64(R12)
-	VMOVUPS      Z2, 128(R12)
-	VMOVUPS      Z3, 192(R12)
-	ADDQ         SI, R12
-	VMOVUPS      Z4, (R12)
-	VMOVUPS      Z5, 64(R12)
-	VMOVUPS      Z6, 128(R12)
-	VMOVUPS      Z7, 192(R12)
-	ADDQ         SI, R12
-	VMOVUPS      Z8, (R12)
-	VMOVUPS      Z9, 64(R12)
-	VMOVUPS      Z10, 128(R12)
-	VMOVUPS      Z11, 192(R12)
-	ADDQ         SI, R12
-	VMOVUPS      Z12, (R12)
-	VMOVUPS      Z13, 64(R12)
-	VMOVUPS      Z14, 128(R12)
-	VMOVUPS      Z15, 192(R12)
-	ADDQ         SI, R12
-	ADDQ         $0x00000100, R9
-	ADDQ         $0x00000080, R10
-	DECQ         R11
+	MOVQ         R10, R13
+	VMOVUPS      Z0, (R13)
+	VMOVUPS      Z1, 64(R13)
+	VMOVUPS      Z2, 128(R13)
+	VMOVUPS      Z3, 192(R13)
+	ADDQ         DI, R13
+	VMOVUPS      Z4, (R13)
+	VMOVUPS      Z5, 64(R13)
+	VMOVUPS      Z6, 128(R13)
+	VMOVUPS      Z7, 192(R13)
+	ADDQ         DI, R13
+	VMOVUPS      Z8, (R13)
+	VMOVUPS      Z9, 64(R13)
+	VMOVUPS      Z10, 128(R13)
+	VMOVUPS      Z11, 192(R13)
+	ADDQ         DI, R13
+	VMOVUPS      Z12, (R13)
+	VMOVUPS      Z13, 64(R13)
+	VMOVUPS      Z14, 128(R13)
+	VMOVUPS      Z15, 192(R13)
+	ADDQ         DI, R13
+	ADDQ         $0x00000100, R10
+	ADDQ         $0x00000080, R11
+	DECQ         R12
 	JNZ          chunk
 
 chunk_done:
-	LEAQ  (AX)(R8*4), AX
-	SUBQ  R8, DI
-	IMULQ DX, R8
-	ADDQ  R8, CX
+	LEAQ  (AX)(R9*4), AX
+	SUBQ  R9, R8
+	IMULQ DX, R9
+	ADDQ  R9, CX
 	JMP   keys
 
 done:
@@ -6083,81 +6107,84 @@ done:
 	RET
 
 // func avx512Values4x1Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
-// Requires: AVX, AVX512F
-TEXT ·avx512Values4x1Half(SB), NOSPLIT, $0-64
+// Requires: AVX, AVX512F, MMX+
+TEXT ·avx512Values4x1Half(SB), NOSPLIT, $8-64
 	MOVQ p+24(FP), AX
 	MOVQ kv+40(FP), CX
 	MOVQ stride+48(FP), DX
-	MOVQ ldp+32(FP), BX
-	MOVQ ldo+8(FP), SI
-	MOVQ n+56(FP), DI
+	MOVQ DX, BX
+	SHLQ $0x05, BX
+	MOVQ ldp+32(FP), SI
+	MOVQ ldo+8(FP), DI
+	MOVQ n+56(FP), R8
 
 keys:
-	TESTQ DI, DI
+	TESTQ R8, R8
 	JZ    done
-	MOVQ  DI, R8
-	CMPQ  R8, $0x20
+	MOVQ  R8, R9
+	CMPQ  R9, $0x20
 	JLE   few
-	MOVQ  $0x00000020, R8
+	MOVQ  $0x00000020, R9
 
 few:
-	MOVQ  o+0(FP), R9
-	MOVQ  CX, R10
-	MOVQ  chunks+16(FP), R11
-	TESTQ R11, R11
+	MOVQ  o+0(FP), R10
+	MOVQ  CX, R11
+	MOVQ  chunks+16(FP), R12
+	TESTQ R12, R12
 	JZ    chunk_done
 
 chunk:
-	MOVQ    R9, R12
-	VMOVUPS (R12), Z0
-	ADDQ    SI, R12
-	VMOVUPS (R12), Z1
-	ADDQ    SI, R12
-	VMOVUPS (R12), Z2
-	ADDQ    SI, R12
-	VMOVUPS (R12), Z3
-	ADDQ    SI, R12
-	MOVQ    R10, R12
-	MOVQ    AX, R13
-	MOVQ    R8, R14
+	MOVQ    R10, R13
+	VMOVUPS (R13), Z0
+	ADDQ    DI, R13
+	VMOVUPS (R13), Z1
+	ADDQ    DI, R13
+	VMOVUPS (R13), Z2
+	ADDQ    DI, R13
+	VMOVUPS (R13), Z3
+	ADDQ    DI, R13
+	MOVQ    R11, R13
+	MOVQ    AX, R14
+	MOVQ    R9, R15
 
 key:
-	VCVTPH2PS    (R12), Z4
-	MOVQ         R13, R15
-	VBROADCASTSS (R15), Z5
-	ADDQ         BX, R15
+	PREFETCHT0   (R13)(BX*1)
+	VCVTPH2PS    (R13), Z4
+	MOVQ         R14, BP
+	VBROADCASTSS (BP), Z5
+	ADDQ         SI, BP
 	VFMADD231PS  Z4, Z5, Z0
-	VBROADCASTSS (R15), Z5
-	ADDQ         BX, R15
+	VBROADCASTSS (BP), Z5
+	ADDQ         SI, BP
 	VFMADD231PS  Z4, Z5, Z1
-	VBROADCASTSS (R15), Z5
-	ADDQ         BX, R15
+	VBROADCASTSS (BP), Z5
+	ADDQ         SI, BP
 	VFMADD231PS  Z4, Z5, Z2
-	VBROADCASTSS (R15), Z5
+	VBROADCASTSS (BP), Z5
 	VFMADD231PS  Z4, Z5, Z3
-	ADDQ         DX, R12
-	ADDQ         $0x00000004, R13
-	DECQ         R14
+	ADDQ         DX, R13
+	ADDQ         $0x00000004, R14
+	DECQ         R15
 	JNZ          key
-	MOVQ         R9, R12
-	VMOVUPS      Z0, (R12)
-	ADDQ         SI, R12
-	VMOVUPS      Z1, (R12)
-	ADDQ         SI, R12
-	VMOVUPS      Z2, (R12)
-	ADDQ         SI, R12
-	VMOVUPS      Z3, (R12)
-	ADDQ         SI, R12
-	ADDQ         $0x00000040, R9
-	ADDQ         $0x00000020, R10
-	DECQ         R11
+	MOVQ         R10, R13
+	VMOVUPS      Z0, (R13)
+	ADDQ         DI, R13
+	VMOVUPS      Z1, (R13)
+	ADDQ         DI, R13
+	VMOVUPS      Z2, (R13)
+	ADDQ         DI, R13
+	VMOVUPS      Z3, (R13)
+	ADDQ         DI, R13
+	ADDQ         $0x00000040, R10
+	ADDQ         $0x00000020, R11
+	DECQ         R12
 	JNZ          chunk
 
 chunk_done:
-	LEAQ  (AX)(R8*4), AX
-	SUBQ  R8, DI
-	IMULQ DX, R8
-	ADDQ  R8, CX
+	LEAQ  (AX)(R9*4), AX
+	SUBQ  R9, R8
+	IMULQ DX, R9
+	ADDQ  R9, CX
 	JMP   keys
 
 done:
@@ -6165,12 +6192,205 @@ done:
 	RET
 
 // func avx512Values2x8Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
-// Requires: AVX, AVX512F
-TEXT ·avx512Values2x8Half(SB), NOSPLIT, $0-64
+// Requires: AVX, AVX512F, MMX+
+TEXT ·avx512Values2x8Half(SB), NOSPLIT, $8-64
 	MOVQ p+24(FP), AX
 	MOVQ kv+40(FP), CX
 	MOVQ stride+48(FP), DX
-	MOVQ ldp+32(FP), BX
+	MOVQ DX, BX
+	SHLQ $0x05, BX
+	MOVQ ldp+32(FP), SI
+	MOVQ ldo+8(FP), DI
+	MOVQ n+56(FP), R8
+
+keys:
+	TESTQ R8, R8
+	JZ    done
+	MOVQ  R8, R9
+	CMPQ  R9, $0x20
+	JLE   few
+	MOVQ  $0x00000020, R9
+
+few:
+	MOVQ  o+0(FP), R10
+	MOVQ  CX, R11
+	MOVQ  chunks+16(FP), R12
+	TESTQ R12, R12
+	JZ    chunk_done
+
+chunk:
+	MOVQ    R10, R13
+	VMOVUPS (R13), Z0
+	VMOVUPS 64(R13), Z1
+	VMOVUPS 128(R13), Z2
+	VMOVUPS 192(R13), Z3
+	VMOVUPS 256(R13), Z4
+	VMOVUPS 320(R13), Z5
+	VMOVUPS 384(R13), Z6
+	VMOVUPS 448(R13), Z7
+	ADDQ    DI, R13
+	VMOVUPS (R13), Z8
+	VMOVUPS 64(R13), Z9
+	VMOVUPS 128(R13), Z10
+	VMOVUPS 192(R13), Z11
+	VMOVUPS 256(R13), Z12
+	VMOVUPS 320(R13), Z13
+	VMOVUPS 384(R13), Z14
+	VMOVUPS 448(R13), Z15
+	ADDQ    DI, R13
+	MOVQ    R11, R13
+	MOVQ    AX, R14
+	MOVQ    R9, R15
+
+key:
+	PREFETCHT0   (R13)(BX*1)
+	VCVTPH2PS    (R13), Z16
+	VCVTPH2PS    32(R13), Z17
+	VCVTPH2PS    64(R13), Z18
+	VCVTPH2PS    96(R13), Z19
+	VCVTPH2PS    128(R13), Z20
+	VCVTPH2PS    160(R13), Z21
+	VCVTPH2PS    192(R13), Z22
+	VCVTPH2PS    224(R13), Z23
+	MOVQ         R14, BP
+	VBROADCASTSS (BP), Z24
+	ADDQ         SI, BP
+	VFMADD231PS  Z16, Z24, Z0
+	VFMADD231PS  Z17, Z24, Z1
+	VFMADD231PS  Z18, Z24, Z2
+	VFMADD231PS  Z19, Z24, Z3
+	VFMADD231PS  Z20, Z24, Z4
+	VFMADD231PS  Z21, Z24, Z5
+	VFMADD231PS  Z22, Z24, Z6
+	VFMADD231PS  Z23, Z24, Z7
+	VBROADCASTSS (BP), Z24
+	VFMADD231PS  Z16, Z24, Z8
+	VFMADD231PS  Z17, Z24, Z9
+	VFMADD231PS  Z18, Z24, Z10
+	VFMADD231PS  Z19, Z24, Z11
+	VFMADD231PS  Z20, Z24, Z12
+	VFMADD231PS  Z21, Z24, Z13
+	VFMADD231PS  Z22, Z24, Z14
+	VFMADD231PS  Z23, Z24, Z15
+	ADDQ         DX, R13
+	ADDQ         $0x00000004, R14
+	DECQ         R15
+	JNZ          key
+	MOVQ         R10, R13
+	VMOVUPS      Z0, (R13)
+	VMOVUPS      Z1, 64(R13)
+	VMOVUPS      Z2, 128(R13)
+	VMOVUPS      Z3, 192(R13)
+	VMOVUPS      Z4, 256(R13)
+	VMOVUPS      Z5, 320(R13)
+	VMOVUPS      Z6, 384(R13)
+	VMOVUPS      Z7, 448(R13)
+	ADDQ         DI, R13
+	VMOVUPS      Z8, (R13)
+	VMOVUPS      Z9, 64(R13)
+	VMOVUPS      Z10, 128(R13)
+	VMOVUPS      Z11, 192(R13)
+	VMOVUPS      Z12, 256(R13)
+	VMOVUPS      Z13, 320(R13)
+	VMOVUPS      Z14, 384(R13)
+	VMOVUPS      Z15, 448(R13)
+	ADDQ         DI, R13
+	ADDQ         $0x00000200, R10
+	ADDQ         $0x00000100, R11
+	DECQ         R12
+	JNZ          chunk
+
+chunk_done:
+	LEAQ  (AX)(R9*4), AX
+	SUBQ  R9, R8
+	IMULQ DX, R9
+	ADDQ  R9, CX
+	JMP   keys
+
+done:
+	VZEROUPPER
+	RET
+
+// func avx512Values2x1Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·avx512Values2x1Half(SB), NOSPLIT, $8-64
+	MOVQ p+24(FP), AX
+	MOVQ kv+40(FP), CX
+	MOVQ stride+48(FP), DX
+	MOVQ DX, BX
+	SHLQ $0x05, BX
+	MOVQ ldp+32(FP), SI
+	MOVQ ldo+8(FP), DI
+	MOVQ n+56(FP), R8
+
+keys:
+	TESTQ R8, R8
+	JZ    done
+	MOVQ  R8, R9
+	CMPQ  R9, $0x20
+	JLE   few
+	MOVQ  $0x00000020, R9
+
+few:
+	MOVQ  o+0(FP), R10
+	MOVQ  CX, R11
+	MOVQ  chunks+16(FP), R12
+	TESTQ R12, R12
+	JZ    chunk_done
+
+chunk:
+	MOVQ    R10, R13
+	VMOVUPS (R13), Z0
+	ADDQ    DI, R13
+	VMOVUPS (R13), Z1
+	ADDQ    DI, R13
+	MOVQ    R11, R13
+	MOVQ    AX, R14
+	MOVQ    R9, R15
+
+key:
+	PREFETCHT0   (R13)(BX*1)
+	VCVTPH2PS    (R13), Z2
+	MOVQ         R14, BP
+	VBROADCASTSS (BP), Z3
+	ADDQ         SI, BP
+	VFMADD231PS  Z2, Z3, Z0
+	VBROADCASTSS (BP), Z3
+	VFMADD231PS  Z2, Z3, Z1
+	ADDQ         DX, R13
+	ADDQ         $0x00000004, R14
+	DECQ         R15
+	JNZ          key
+	MOVQ         R10, R13
+	VMOVUPS      Z0, (R13)
+	ADDQ         DI, R13
+	VMOVUPS      Z1, (R13)
+	ADDQ         DI, R13
+	ADDQ         $0x00000040, R10
+	ADDQ         $0x00000020, R11
+	DECQ         R12
+	JNZ          chunk
+
+chunk_done:
+	LEAQ  (AX)(R9*4), AX
+	SUBQ  R9, R8
+	IMULQ DX, R9
+	ADDQ  R9, CX
+	JMP   keys
+
+done:
+	VZEROUPPER
+	RET
+
+// func avx512Values1x8Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·avx512Values1x8Half(SB), NOSPLIT, $0-64
+	MOVQ p+24(FP), AX
+	MOVQ kv+40(FP), CX
+	MOVQ stride+48(FP), DX
+	MOVQ DX, BX
+	SHLQ $0x05, BX
+	MOVQ ldp+32(FP), SI
 	MOVQ ldo+8(FP), SI
 	MOVQ n+56(FP), DI
 
@@ -6200,48 +6420,30 @@ chunk:
 	VMOVUPS 384(R12), Z6
 	VMOVUPS 448(R12), Z7
 	ADDQ    SI, R12
-	VMOVUPS (R12), Z8
-	VMOVUPS 64(R12), Z9
-	VMOVUPS 128(R12), Z10
-	VMOVUPS 192(R12), Z11
-	VMOVUPS 256(R12), Z12
-	VMOVUPS 320(R12), Z13
-	VMOVUPS 384(R12), Z14
-	VMOVUPS 448(R12), Z15
-	ADDQ    SI, R12
 	MOVQ    R10, R12
 	MOVQ    AX, R13
 	MOVQ    R8, R14
 
 key:
-	VCVTPH2PS    (R12), Z16
-	VCVTPH2PS    32(R12), Z17
-	VCVTPH2PS    64(R12), Z18
-	VCVTPH2PS    96(R12), Z19
-	VCVTPH2PS    128(R12), Z20
-	VCVTPH2PS    160(R12), Z21
-	VCVTPH2PS    192(R12), Z22
-	VCVTPH2PS    224(R12), Z23
+	PREFETCHT0   (R12)(BX*1)
+	VCVTPH2PS    (R12), Z8
+	VCVTPH2PS    32(R12), Z9
+	VCVTPH2PS    64(R12), Z10
+	VCVTPH2PS    96(R12), Z11
+	VCVTPH2PS    128(R12), Z12
+	VCVTPH2PS    160(R12), Z13
+	VCVTPH2PS    192(R12), Z14
+	VCVTPH2PS    224(R12), Z15
 	MOVQ         R13, R15
-	VBROADCASTSS (R15), Z24
-	ADDQ         BX, R15
-	VFMADD231PS  Z16, Z24, Z0
-	VFMADD231PS  Z17, Z24, Z1
-	VFMADD231PS  Z18, Z24, Z2
-	VFMADD231PS  Z19, Z24, Z3
-	VFMADD231PS  Z20, Z24, Z4
-	VFMADD231PS  Z21, Z24, Z5
-	VFMADD231PS  Z22, Z24, Z6
-	VFMADD231PS  Z23, Z24, Z7
-	VBROADCASTSS (R15), Z24
-	VFMADD231PS  Z16, Z24, Z8
-	VFMADD231PS  Z17, Z24, Z9
-	VFMADD231PS  Z18, Z24, Z10
-	VFMADD231PS  Z19, Z24, Z11
-	VFMADD231PS  Z20, Z24, Z12
-	VFMADD231PS  Z21, Z24, Z13
-	VFMADD231PS  Z22, Z24, Z14
-	VFMADD231PS  Z23, Z24, Z15
+	VBROADCASTSS (R15), Z16
+	VFMADD231PS  Z8, Z16, Z0
+	VFMADD231PS  Z9, Z16, Z1
+	VFMADD231PS  Z10, Z16, Z2
+	VFMADD231PS  Z11, Z16, Z3
+	VFMADD231PS  Z12, Z16, Z4
+	VFMADD231PS  Z13, Z16, Z5
+	VFMADD231PS  Z14, Z16, Z6
+	VFMADD231PS  Z15, Z16, Z7
 	ADDQ         DX, R12
 	ADDQ         $0x00000004, R13
 	DECQ         R14
@@ -6255,15 +6457,6 @@ key:
 	VMOVUPS      Z5, 320(R12)
 	VMOVUPS      Z6, 384(R12)
 	VMOVUPS      Z7, 448(R12)
-	ADDQ         SI, R12
-	VMOVUPS      Z8, (R12)
-	VMOVUPS      Z9, 64(R12)
-	VMOVUPS      Z10, 128(R12)
-	VMOVUPS      Z11, 192(R12)
-	VMOVUPS      Z12, 256(R12)
-	VMOVUPS      Z13, 320(R12)
-	VMOVUPS      Z14, 384(R12)
-	VMOVUPS      Z15, 448(R12)
 	ADDQ         SI, R12
 	ADDQ         $0x00000200, R9
 	ADDQ         $0x00000100, R10
@@ -6281,13 +6474,15 @@ done:
 	VZEROUPPER
 	RET
 
-// func avx512Values2x1Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
-// Requires: AVX, AVX512F
-TEXT ·avx512Values2x1Half(SB), NOSPLIT, $0-64
+// func avx512Values1x1Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·avx512Values1x1Half(SB), NOSPLIT, $0-64
 	MOVQ p+24(FP), AX
 	MOVQ kv+40(FP), CX
 	MOVQ stride+48(FP), DX
-	MOVQ ldp+32(FP), BX
+	MOVQ DX, BX
+	SHLQ $0x05, BX
+	MOVQ ldp+32(FP), SI
 	MOVQ ldo+8(FP), SI
 	MOVQ n+56(FP), DI
 
@@ -6310,28 +6505,22 @@ chunk:
 	MOVQ    R9, R12
 	VMOVUPS (R12), Z0
 	ADDQ    SI, R12
-	VMOVUPS (R12), Z1
-	ADDQ    SI, R12
 	MOVQ    R10, R12
 	MOVQ    AX, R13
 	MOVQ    R8, R14
 
 key:
-	VCVTPH2PS    (R12), Z2
+	PREFETCHT0   (R12)(BX*1)
+	VCVTPH2PS    (R12), Z1
 	MOVQ         R13, R15
-	VBROADCASTSS (R15), Z3
-	ADDQ         BX, R15
-	VFMADD231PS  Z2, Z3, Z0
-	VBROADCASTSS (R15), Z3
-	VFMADD231PS  Z2, Z3, Z1
+	VBROADCASTSS (R15), Z2
+	VFMADD231PS  Z1, Z2, Z0
 	ADDQ         DX, R12
 	ADDQ         $0x00000004, R13
 	DECQ         R14
 	JNZ          key
 	MOVQ         R9, R12
 	VMOVUPS      Z0, (R12)
-	ADDQ         SI, R12
-	VMOVUPS      Z1, (R12)
 	ADDQ         SI, R12
 	ADDQ         $0x00000040, R9
 	ADDQ         $0x00000020, R10
@@ -6349,159 +6538,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func avx512Values1x8Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
-// Requires: AVX, AVX512F
-TEXT ·avx512Values1x8Half(SB), NOSPLIT, $0-64
-	MOVQ p+24(FP), AX
-	MOVQ kv+40(FP), CX
-	MOVQ stride+48(FP), DX
-	MOVQ ldp+32(FP), BX
-	MOVQ ldo+8(FP), BX
-	MOVQ n+56(FP), SI
-
-keys:
-	TESTQ SI, SI
-	JZ    done
-	MOVQ  SI, DI
-	CMPQ  DI, $0x20
-	JLE   few
-	MOVQ  $0x00000020, DI
-
-few:
-	MOVQ  o+0(FP), R8
-	MOVQ  CX, R9
-	MOVQ  chunks+16(FP), R10
-	TESTQ R10, R10
-	JZ    chunk_done
-
-chunk:
-	MOVQ    R8, R11
-	VMOVUPS (R11), Z0
-	VMOVUPS 64(R11), Z1
-	VMOVUPS 128(R11), Z2
-	VMOVUPS 192(R11), Z3
-	VMOVUPS 256(R11), Z4
-	VMOVUPS 320(R11), Z5
-	VMOVUPS 384(R11), Z6
-	VMOVUPS 448(R11), Z7
-	ADDQ    BX, R11
-	MOVQ    R9, R11
-	MOVQ    AX, R12
-	MOVQ    DI, R13
-
-key:
-	VCVTPH2PS    (R11), Z8
-	VCVTPH2PS    32(R11), Z9
-	VCVTPH2PS    64(R11), Z10
-	VCVTPH2PS    96(R11), Z11
-	VCVTPH2PS    128(R11), Z12
-	VCVTPH2PS    160(R11), Z13
-	VCVTPH2PS    192(R11), Z14
-	VCVTPH2PS    224(R11), Z15
-	MOVQ         R12, R14
-	VBROADCASTSS (R14), Z16
-	VFMADD231PS  Z8, Z16, Z0
-	VFMADD231PS  Z9, Z16, Z1
-	VFMADD231PS  Z10, Z16, Z2
-	VFMADD231PS  Z11, Z16, Z3
-	VFMADD231PS  Z12, Z16, Z4
-	VFMADD231PS  Z13, Z16, Z5
-	VFMADD231PS  Z14, Z16, Z6
-	VFMADD231PS  Z15, Z16, Z7
-	ADDQ         DX, R11
-	ADDQ         $0x00000004, R12
-	DECQ         R13
-	JNZ          key
-	MOVQ         R8, R11
-	VMOVUPS      Z0, (R11)
-	VMOVUPS      Z1, 64(R11)
-	VMOVUPS      Z2, 128(R11)
-	VMOVUPS      Z3, 192(R11)
-	VMOVUPS      Z4, 256(R11)
-	VMOVUPS      Z5, 320(R11)
-	VMOVUPS      Z6, 384(R11)
-	VMOVUPS      Z7, 448(R11)
-	ADDQ         BX, R11
-	ADDQ         $0x00000200, R8
-	ADDQ         $0x00000100, R9
-	DECQ         R10
-	JNZ          chunk
-
-chunk_done:
-	LEAQ  (AX)(DI*4), AX
-	SUBQ  DI, SI
-	IMULQ DX, DI
-	ADDQ  DI, CX
-	JMP   keys
-
-done:
-	VZEROUPPER
-	RET
-
-// func avx512Values1x1Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
-// Requires: AVX, AVX512F
-TEXT ·avx512Values1x1Half(SB), NOSPLIT, $0-64
-	MOVQ p+24(FP), AX
-	MOVQ kv+40(FP), CX
-	MOVQ stride+48(FP), DX
-	MOVQ ldp+32(FP), BX
-	MOVQ ldo+8(FP), BX
-	MOVQ n+56(FP), SI
-
-keys:
-	TESTQ SI, SI
-	JZ    done
-	MOVQ  SI, DI
-	CMPQ  DI, $0x20
-	JLE   few
-	MOVQ  $0x00000020, DI
-
-few:
-	MOVQ  o+0(FP), R8
-	MOVQ  CX, R9
-	MOVQ  chunks+16(FP), R10
-	TESTQ R10, R10
-	JZ    chunk_done
-
-chunk:
-	MOVQ    R8, R11
-	VMOVUPS (R11), Z0
-	ADDQ    BX, R11
-	MOVQ    R9, R11
-	MOVQ    AX, R12
-	MOVQ    DI, R13
-
-key:
-	VCVTPH2PS    (R11), Z1
-	MOVQ         R12, R14
-	VBROADCASTSS (R14), Z2
-	VFMADD231PS  Z1, Z2, Z0
-	ADDQ         DX, R11
-	ADDQ         $0x00000004, R12
-	DECQ         R13
-	JNZ          key
-	MOVQ         R8, R11
-	VMOVUPS      Z0, (R11)
-	ADDQ         BX, R11
-	ADDQ         $0x00000040, R8
-	ADDQ         $0x00000020, R9
-	DECQ         R10
-	JNZ          chunk
-
-chunk_done:
-	LEAQ  (AX)(DI*4), AX
-	SUBQ  DI, SI
-	IMULQ DX, DI
-	ADDQ  DI, CX
-	JMP   keys
-
-done:
-	VZEROUPPER
-	RET
-
 // func avx512Scores4Float(p *float32, ldp int, q *float32, dh int, kv *byte, stride int, n int)
-// Requires: AVX, AVX512F
-TEXT ·avx512Scores4Float(SB), NOSPLIT, $0-56
+// Requires: AVX, AVX512F, MMX+
+TEXT ·avx512Scores4Float(SB), NOSPLIT, $8-56
 	MOVQ  n+48(FP), AX
 	MOVQ  AX, CX
 	SHRQ  $0x02, AX
@@ -6539,14 +6578,15 @@ some:
 	VPXORD Z13, Z13, Z13
 	VPXORD Z14, Z14, Z14
 	VPXORD Z15, Z15, Z15
-	MOVQ   DI, R8
-	SHLQ   $0x02, R8
-	MOVQ   BX, R13
-	LEAQ   (R13)(R8*2), R15
-	ADDQ   R8, R15
-	MOVQ   DI, R14
-	SHRQ   $0x04, R14
-	TESTQ  R14, R14
+	MOVQ   DI, R13
+	SHLQ   $0x02, R13
+	MOVQ   BX, R14
+	LEAQ   (R14)(R13*2), BP
+	ADDQ   R13, BP
+	MOVQ   DI, R15
+	SHRQ   $0x04, R15
+	IMUL3Q $0x00000018, R8, R8
+	TESTQ  R15, R15
 	JZ     some_step_done
 
 some_step:
@@ -6554,74 +6594,78 @@ some_step:
 	VMOVUPS     (R10), Z17
 	VMOVUPS     (R11), Z18
 	VMOVUPS     (R12), Z19
-	VMOVUPS     (R13), Z20
+	VMOVUPS     (R14), Z20
 	VFMADD231PS Z16, Z20, Z0
 	VFMADD231PS Z17, Z20, Z1
 	VFMADD231PS Z18, Z20, Z2
 	VFMADD231PS Z19, Z20, Z3
-	VMOVUPS     (R13)(R8*1), Z20
+	VMOVUPS     (R14)(R13*1), Z20
 	VFMADD231PS Z16, Z20, Z4
 	VFMADD231PS Z17, Z20, Z5
 	VFMADD231PS Z18, Z20, Z6
 	VFMADD231PS Z19, Z20, Z7
-	VMOVUPS     (R13)(R8*2), Z20
+	VMOVUPS     (R14)(R13*2), Z20
 	VFMADD231PS Z16, Z20, Z8
 	VFMADD231PS Z17, Z20, Z9
 	VFMADD231PS Z18, Z20, Z10
 	VFMADD231PS Z19, Z20, Z11
-	VMOVUPS     (R15), Z20
+	VMOVUPS     (BP), Z20
 	VFMADD231PS Z16, Z20, Z12
 	VFMADD231PS Z17, Z20, Z13
 	VFMADD231PS Z18, Z20, Z14
 	VFMADD231PS Z19, Z20, Z15
+	PREFETCHT0  (R9)(R8*1)
 	ADDQ        $0x00000040, R9
+	PREFETCHT0  (R10)(R8*1)
 	ADDQ        $0x00000040, R10
+	PREFETCHT0  (R11)(R8*1)
 	ADDQ        $0x00000040, R11
+	PREFETCHT0  (R12)(R8*1)
 	ADDQ        $0x00000040, R12
-	ADDQ        $0x00000040, R13
-	ADDQ        $0x00000040, R15
-	DECQ        R14
+	ADDQ        $0x00000040, R14
+	ADDQ        $0x00000040, BP
+	DECQ        R15
 	JNZ         some_step
 
 some_step_done:
 	TESTQ       $0x00000008, DI
 	JZ          some_even
-	MOVL        $0x000000ff, R14
-	KMOVW       R14, K1
+	MOVL        $0x000000ff, R8
+	KMOVW       R8, K1
 	VMOVUPS.Z   (R9), K1, Z16
-	MOVL        $0x000000ff, R9
-	KMOVW       R9, K1
+	MOVL        $0x000000ff, R8
+	KMOVW       R8, K1
 	VMOVUPS.Z   (R10), K1, Z17
-	MOVL        $0x000000ff, R9
-	KMOVW       R9, K1
+	MOVL        $0x000000ff, R8
+	KMOVW       R8, K1
 	VMOVUPS.Z   (R11), K1, Z18
-	MOVL        $0x000000ff, R9
-	KMOVW       R9, K1
+	MOVL        $0x000000ff, R8
+	KMOVW       R8, K1
 	VMOVUPS.Z   (R12), K1, Z19
-	MOVL        $0x000000ff, R9
-	KMOVW       R9, K1
-	VMOVUPS.Z   (R13), K1, Z20
+	MOVL        $0x000000ff, R8
+	KMOVW       R8, K1
+	VMOVUPS.Z   (R14), K1, Z20
 	VFMADD231PS Z16, Z20, Z0
 	VFMADD231PS Z17, Z20, Z1
 	VFMADD231PS Z18, Z20, Z2
 	VFMADD231PS Z19, Z20, Z3
-	MOVL        $0x000000ff, R9
-	KMOVW       R9, K1
-	VMOVUPS.Z   (R13)(R8*1), K1, Z20
+	MOVL        $0x000000ff, R8
+	KMOVW       R8, K1
+	VMOVUPS.Z   (R14)(R13*1), K1, Z20
 	VFMADD231PS Z16, Z20, Z4
 	VFMADD231PS Z17, Z20, Z5
 	VFMADD231PS Z18, Z20, Z6
 	VFMADD231PS Z19, Z20, Z7
-	MOVL        $0x000000ff, R9
-	KMOVW       R9, K1
-	VMOVUPS.Z   (R13)(R8*2), K1, Z20
+	MOVL        $0x000000ff, R8
+	KMOVW       R8, K1
+	VMOVUPS.Z   (R14)(R13*2), K1, Z20
 	VFMADD231PS Z16, Z20, Z8
 	VFMADD231PS Z17, Z20, Z9
 	VFMADD231PS Z18, Z20, Z10
 	VFMADD231PS Z19, Z20, Z11
 	MOVL        $0x000000ff, R8
 	KMOVW       R8, K1
-	VMOVUPS.Z   (R15), K1, Z20
+	VMOVUPS.Z   (BP), K1, Z20
 	VFMADD231PS Z16, Z20, Z12
 	VFMADD231PS Z17, Z20, Z13
 	VFMADD231PS Z18, Z20, Z14
@@ -6698,53 +6742,55 @@ one:
 	VPXORD Z22, Z22, Z22
 	VPXORD Z23, Z23, Z23
 	VPXORD Z24, Z24, Z24
-	MOVQ   DI, AX
-	SHLQ   $0x02, AX
-	MOVQ   BX, R9
-	LEAQ   (R9)(AX*2), R11
-	ADDQ   AX, R11
-	MOVQ   DI, R10
-	SHRQ   $0x04, R10
-	TESTQ  R10, R10
+	MOVQ   DI, R9
+	SHLQ   $0x02, R9
+	MOVQ   BX, R10
+	LEAQ   (R10)(R9*2), R12
+	ADDQ   R9, R12
+	MOVQ   DI, R11
+	SHRQ   $0x04, R11
+	IMUL3Q $0x00000018, AX, AX
+	TESTQ  R11, R11
 	JZ     one_step_done
 
 one_step:
 	VMOVUPS     (R8), Z0
-	VMOVUPS     (R9), Z1
+	VMOVUPS     (R10), Z1
 	VFMADD231PS Z0, Z1, Z21
-	VMOVUPS     (R9)(AX*1), Z1
+	VMOVUPS     (R10)(R9*1), Z1
 	VFMADD231PS Z0, Z1, Z22
-	VMOVUPS     (R9)(AX*2), Z1
+	VMOVUPS     (R10)(R9*2), Z1
 	VFMADD231PS Z0, Z1, Z23
-	VMOVUPS     (R11), Z1
+	VMOVUPS     (R12), Z1
 	VFMADD231PS Z0, Z1, Z24
+	PREFETCHT0  (R8)(AX*1)
 	ADDQ        $0x00000040, R8
-	ADDQ        $0x00000040, R9
-	ADDQ        $0x00000040, R11
-	DECQ        R10
+	ADDQ        $0x00000040, R10
+	ADDQ        $0x00000040, R12
+	DECQ        R11
 	JNZ         one_step
 
 one_step_done:
 	TESTQ       $0x00000008, DI
 	JZ          one_even
-	MOVL        $0x000000ff, R10
-	KMOVW       R10, K1
+	MOVL        $0x000000ff, AX
+	KMOVW       AX, K1
 	VMOVUPS.Z   (R8), K1, Z0
-	MOVL        $0x000000ff, R8
-	KMOVW       R8, K1
-	VMOVUPS.Z   (R9), K1, Z1
+	MOVL        $0x000000ff, AX
+	KMOVW       AX, K1
+	VMOVUPS.Z   (R10), K1, Z1
 	VFMADD231PS Z0, Z1, Z21
-	MOVL        $0x000000ff, R8
-	KMOVW       R8, K1
-	VMOVUPS.Z   (R9)(AX*1), K1, Z1
+	MOVL        $0x000000ff, AX
+	KMOVW       AX, K1
+	VMOVUPS.Z   (R10)(R9*1), K1, Z1
 	VFMADD231PS Z0, Z1, Z22
-	MOVL        $0x000000ff, R8
-	KMOVW       R8, K1
-	VMOVUPS.Z   (R9)(AX*2), K1, Z1
+	MOVL        $0x000000ff, AX
+	KMOVW       AX, K1
+	VMOVUPS.Z   (R10)(R9*2), K1, Z1
 	VFMADD231PS Z0, Z1, Z23
 	MOVL        $0x000000ff, AX
 	KMOVW       AX, K1
-	VMOVUPS.Z   (R11), K1, Z1
+	VMOVUPS.Z   (R12), K1, Z1
 	VFMADD231PS Z0, Z1, Z24
 
 one_even:
@@ -6781,7 +6827,7 @@ one_done:
 	RET
 
 // func avx512Scores2Float(p *float32, ldp int, q *float32, dh int, kv *byte, stride int, n int)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·avx512Scores2Float(SB), NOSPLIT, $0-56
 	MOVQ  n+48(FP), AX
 	MOVQ  AX, CX
@@ -6812,12 +6858,13 @@ some:
 	VPXORD Z5, Z5, Z5
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
-	MOVQ   DI, R8
-	SHLQ   $0x02, R8
-	MOVQ   BX, R13
-	MOVQ   DI, R14
-	SHRQ   $0x04, R14
-	TESTQ  R14, R14
+	MOVQ   DI, R13
+	SHLQ   $0x02, R13
+	MOVQ   BX, R14
+	MOVQ   DI, R15
+	SHRQ   $0x04, R15
+	IMUL3Q $0x00000018, R8, R8
+	TESTQ  R15, R15
 	JZ     some_step_done
 
 some_step:
@@ -6825,49 +6872,53 @@ some_step:
 	VMOVUPS     (R10), Z9
 	VMOVUPS     (R11), Z10
 	VMOVUPS     (R12), Z11
-	VMOVUPS     (R13), Z12
+	VMOVUPS     (R14), Z12
 	VFMADD231PS Z8, Z12, Z0
 	VFMADD231PS Z9, Z12, Z1
 	VFMADD231PS Z10, Z12, Z2
 	VFMADD231PS Z11, Z12, Z3
-	VMOVUPS     (R13)(R8*1), Z12
+	VMOVUPS     (R14)(R13*1), Z12
 	VFMADD231PS Z8, Z12, Z4
 	VFMADD231PS Z9, Z12, Z5
 	VFMADD231PS Z10, Z12, Z6
 	VFMADD231PS Z11, Z12, Z7
+	PREFETCHT0  (R9)(R8*1)
 	ADDQ        $0x00000040, R9
+	PREFETCHT0  (R10)(R8*1)
 	ADDQ        $0x00000040, R10
+	PREFETCHT0  (R11)(R8*1)
 	ADDQ        $0x00000040, R11
+	PREFETCHT0  (R12)(R8*1)
 	ADDQ        $0x00000040, R12
-	ADDQ        $0x00000040, R13
-	DECQ        R14
+	ADDQ        $0x00000040, R14
+	DECQ        R15
 	JNZ         some_step
 
 some_step_done:
 	TESTQ       $0x00000008, DI
 	JZ          some_even
-	MOVL        $0x000000ff, R14
-	KMOVW       R14, K1
+	MOVL        $0x000000ff, R8
+	KMOVW       R8, K1
 	VMOVUPS.Z   (R9), K1, Z8
-	MOVL        $0x000000ff, R9
-	KMOVW       R9, K1
+	MOVL        $0x000000ff, R8
+	KMOVW       R8, K1
 	VMOVUPS.Z   (R10), K1, Z9
-	MOVL        $0x000000ff, R9
-	KMOVW       R9, K1
+	MOVL        $0x000000ff, R8
+	KMOVW       R8, K1
 	VMOVUPS.Z   (R11), K1, Z10
-	MOVL        $0x000000ff, R9
-	KMOVW       R9, K1
+	MOVL        $0x000000ff, R8
+	KMOVW       R8, K1
 	VMOVUPS.Z   (R12), K1, Z11
-	MOVL        $0x000000ff, R9
-	KMOVW       R9, K1
-	VMOVUPS.Z   (R13), K1, Z12
+	MOVL        $0x000000ff, R8
+	KMOVW       R8, K1
+	VMOVUPS.Z   (R14), K1, Z12
 	VFMADD231PS Z8, Z12, Z0
 	VFMADD231PS Z9, Z12, Z1
 	VFMADD231PS Z10, Z12, Z2
 	VFMADD231PS Z11, Z12, Z3
-	MOVL        $0x000000ff, R9
-	KMOVW       R9, K1
-	VMOVUPS.Z   (R13)(R8*1), K1, Z12
+	MOVL        $0x000000ff, R8
+	KMOVW       R8, K1
+	VMOVUPS.Z   (R14)(R13*1), K1, Z12
 	VFMADD231PS Z8, Z12, Z4
 	VFMADD231PS Z9, Z12, Z5
 	VFMADD231PS Z10, Z12, Z6
@@ -6917,38 +6968,40 @@ one:
 	ADDQ   AX, SI
 	VPXORD Z13, Z13, Z13
 	VPXORD Z14, Z14, Z14
-	MOVQ   DI, AX
-	SHLQ   $0x02, AX
-	MOVQ   BX, R9
-	MOVQ   DI, R10
-	SHRQ   $0x04, R10
-	TESTQ  R10, R10
+	MOVQ   DI, R9
+	SHLQ   $0x02, R9
+	MOVQ   BX, R10
+	MOVQ   DI, R11
+	SHRQ   $0x04, R11
+	IMUL3Q $0x00000018, AX, AX
+	TESTQ  R11, R11
 	JZ     one_step_done
 
 one_step:
 	VMOVUPS     (R8), Z0
-	VMOVUPS     (R9), Z1
+	VMOVUPS     (R10), Z1
 	VFMADD231PS Z0, Z1, Z13
-	VMOVUPS     (R9)(AX*1), Z1
+	VMOVUPS     (R10)(R9*1), Z1
 	VFMADD231PS Z0, Z1, Z14
+	PREFETCHT0  (R8)(AX*1)
 	ADDQ        $0x00000040, R8
-	ADDQ        $0x00000040, R9
-	DECQ        R10
+	ADDQ        $0x00000040, R10
+	DECQ        R11
 	JNZ         one_step
 
 one_step_done:
 	TESTQ       $0x00000008, DI
 	JZ          one_even
-	MOVL        $0x000000ff, R10
-	KMOVW       R10, K1
+	MOVL        $0x000000ff, AX
+	KMOVW       AX, K1
 	VMOVUPS.Z   (R8), K1, Z0
-	MOVL        $0x000000ff, R8
-	KMOVW       R8, K1
-	VMOVUPS.Z   (R9), K1, Z1
+	MOVL        $0x000000ff, AX
+	KMOVW       AX, K1
+	VMOVUPS.Z   (R10), K1, Z1
 	VFMADD231PS Z0, Z1, Z13
-	MOVL        $0x000000ff, R8
-	KMOVW       R8, K1
-	VMOVUPS.Z   (R9)(AX*1), K1, Z1
+	MOVL        $0x000000ff, AX
+	KMOVW       AX, K1
+	VMOVUPS.Z   (R10)(R9*1), K1, Z1
 	VFMADD231PS Z0, Z1, Z14
 
 one_even:
@@ -6978,7 +7031,7 @@ one_done:
 	RET
 
 // func avx512Scores1Float(p *float32, ldp int, q *float32, dh int, kv *byte, stride int, n int)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·avx512Scores1Float(SB), NOSPLIT, $0-56
 	MOVQ  n+48(FP), AX
 	MOVQ  AX, CX
@@ -7005,12 +7058,13 @@ some:
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
-	MOVQ   DI, R8
-	SHLQ   $0x02, R8
-	MOVQ   BX, R8
 	MOVQ   DI, R13
-	SHRQ   $0x04, R13
-	TESTQ  R13, R13
+	SHLQ   $0x02, R13
+	MOVQ   BX, R13
+	MOVQ   DI, R14
+	SHRQ   $0x04, R14
+	IMUL3Q $0x00000018, R8, R8
+	TESTQ  R14, R14
 	JZ     some_step_done
 
 some_step:
@@ -7018,37 +7072,41 @@ some_step:
 	VMOVUPS     (R10), Z5
 	VMOVUPS     (R11), Z6
 	VMOVUPS     (R12), Z7
-	VMOVUPS     (R8), Z8
+	VMOVUPS     (R13), Z8
 	VFMADD231PS Z4, Z8, Z0
 	VFMADD231PS Z5, Z8, Z1
 	VFMADD231PS Z6, Z8, Z2
 	VFMADD231PS Z7, Z8, Z3
+	PREFETCHT0  (R9)(R8*1)
 	ADDQ        $0x00000040, R9
+	PREFETCHT0  (R10)(R8*1)
 	ADDQ        $0x00000040, R10
+	PREFETCHT0  (R11)(R8*1)
 	ADDQ        $0x00000040, R11
+	PREFETCHT0  (R12)(R8*1)
 	ADDQ        $0x00000040, R12
-	ADDQ        $0x00000040, R8
-	DECQ        R13
+	ADDQ        $0x00000040, R13
+	DECQ        R14
 	JNZ         some_step
 
 some_step_done:
 	TESTQ       $0x00000008, DI
 	JZ          some_even
-	MOVL        $0x000000ff, R13
-	KMOVW       R13, K1
+	MOVL        $0x000000ff, R8
+	KMOVW       R8, K1
 	VMOVUPS.Z   (R9), K1, Z4
-	MOVL        $0x000000ff, R9
-	KMOVW       R9, K1
+	MOVL        $0x000000ff, R8
+	KMOVW       R8, K1
 	VMOVUPS.Z   (R10), K1, Z5
-	MOVL        $0x000000ff, R9
-	KMOVW       R9, K1
+	MOVL        $0x000000ff, R8
+	KMOVW       R8, K1
 	VMOVUPS.Z   (R11), K1, Z6
-	MOVL        $0x000000ff, R9
-	KMOVW       R9, K1
+	MOVL        $0x000000ff, R8
+	KMOVW       R8, K1
 	VMOVUPS.Z   (R12), K1, Z7
-	MOVL        $0x000000ff, R9
-	KMOVW       R9, K1
-	VMOVUPS.Z   (R8), K1, Z8
+	MOVL        $0x000000ff, R8
+	KMOVW       R8, K1
+	VMOVUPS.Z   (R13), K1, Z8
 	VFMADD231PS Z4, Z8, Z0
 	VFMADD231PS Z5, Z8, Z1
 	VFMADD231PS Z6, Z8, Z2
@@ -7086,32 +7144,34 @@ one:
 	MOVQ   SI, R8
 	ADDQ   AX, SI
 	VPXORD Z9, Z9, Z9
-	MOVQ   DI, AX
-	SHLQ   $0x02, AX
-	MOVQ   BX, AX
 	MOVQ   DI, R9
-	SHRQ   $0x04, R9
-	TESTQ  R9, R9
+	SHLQ   $0x02, R9
+	MOVQ   BX, R9
+	MOVQ   DI, R10
+	SHRQ   $0x04, R10
+	IMUL3Q $0x00000018, AX, AX
+	TESTQ  R10, R10
 	JZ     one_step_done
 
 one_step:
 	VMOVUPS     (R8), Z0
-	VMOVUPS     (AX), Z1
+	VMOVUPS     (R9), Z1
 	VFMADD231PS Z0, Z1, Z9
+	PREFETCHT0  (R8)(AX*1)
 	ADDQ        $0x00000040, R8
-	ADDQ        $0x00000040, AX
-	DECQ        R9
+	ADDQ        $0x00000040, R9
+	DECQ        R10
 	JNZ         one_step
 
 one_step_done:
 	TESTQ       $0x00000008, DI
 	JZ          one_even
-	MOVL        $0x000000ff, R9
-	KMOVW       R9, K1
+	MOVL        $0x000000ff, AX
+	KMOVW       AX, K1
 	VMOVUPS.Z   (R8), K1, Z0
-	MOVL        $0x000000ff, R8
-	KMOVW       R8, K1
-	VMOVUPS.Z   (AX), K1, Z1
+	MOVL        $0x000000ff, AX
+	KMOVW       AX, K1
+	VMOVUPS.Z   (R9), K1, Z1
 	VFMADD231PS Z0, Z1, Z9
 
 one_even:
@@ -7139,120 +7199,123 @@ one_done:
 	RET
 
 // func avx512Values4x4Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
-// Requires: AVX, AVX512F
-TEXT ·avx512Values4x4Float(SB), NOSPLIT, $0-64
+// Requires: AVX, AVX512F, MMX+
+TEXT ·avx512Values4x4Float(SB), NOSPLIT, $8-64
 	MOVQ p+24(FP), AX
 	MOVQ kv+40(FP), CX
 	MOVQ stride+48(FP), DX
-	MOVQ ldp+32(FP), BX
-	MOVQ ldo+8(FP), SI
-	MOVQ n+56(FP), DI
+	MOVQ DX, BX
+	SHLQ $0x05, BX
+	MOVQ ldp+32(FP), SI
+	MOVQ ldo+8(FP), DI
+	MOVQ n+56(FP), R8
 
 keys:
-	TESTQ DI, DI
+	TESTQ R8, R8
 	JZ    done
-	MOVQ  DI, R8
-	CMPQ  R8, $0x20
+	MOVQ  R8, R9
+	CMPQ  R9, $0x20
 	JLE   few
-	MOVQ  $0x00000020, R8
+	MOVQ  $0x00000020, R9
 
 few:
-	MOVQ  o+0(FP), R9
-	MOVQ  CX, R10
-	MOVQ  chunks+16(FP), R11
-	TESTQ R11, R11
+	MOVQ  o+0(FP), R10
+	MOVQ  CX, R11
+	MOVQ  chunks+16(FP), R12
+	TESTQ R12, R12
 	JZ    chunk_done
 
 chunk:
-	MOVQ    R9, R12
-	VMOVUPS (R12), Z0
-	VMOVUPS 64(R12), Z1
-	VMOVUPS 128(R12), Z2
-	VMOVUPS 192(R12), Z3
-	ADDQ    SI, R12
-	VMOVUPS (R12), Z4
-	VMOVUPS 64(R12), Z5
-	VMOVUPS 128(R12), Z6
-	VMOVUPS 192(R12), Z7
-	ADDQ    SI, R12
-	VMOVUPS (R12), Z8
-	VMOVUPS 64(R12), Z9
-	VMOVUPS 128(R12), Z10
-	VMOVUPS 192(R12), Z11
-	ADDQ    SI, R12
-	VMOVUPS (R12), Z12
-	VMOVUPS 64(R12), Z13
-	VMOVUPS 128(R12), Z14
-	VMOVUPS 192(R12), Z15
-	ADDQ    SI, R12
-	MOVQ    R10, R12
-	MOVQ    AX, R13
-	MOVQ    R8, R14
+	MOVQ    R10, R13
+	VMOVUPS (R13), Z0
+	VMOVUPS 64(R13), Z1
+	VMOVUPS 128(R13), Z2
+	VMOVUPS 192(R13), Z3
+	ADDQ    DI, R13
+	VMOVUPS (R13), Z4
+	VMOVUPS 64(R13), Z5
+	VMOVUPS 128(R13), Z6
+	VMOVUPS 192(R13), Z7
+	ADDQ    DI, R13
+	VMOVUPS (R13), Z8
+	VMOVUPS 64(R13), Z9
+	VMOVUPS 128(R13), Z10
+	VMOVUPS 192(R13), Z11
+	ADDQ    DI, R13
+	VMOVUPS (R13), Z12
+	VMOVUPS 64(R13), Z13
+	VMOVUPS 128(R13), Z14
+	VMOVUPS 192(R13), Z15
+	ADDQ    DI, R13
+	MOVQ    R11, R13
+	MOVQ    AX, R14
+	MOVQ    R9, R15
 
 key:
-	VMOVUPS      (R12), Z16
-	VMOVUPS      64(R12), Z17
-	VMOVUPS      128(R12), Z18
-	VMOVUPS      192(R12), Z19
-	MOVQ         R13, R15
-	VBROADCASTSS (R15), Z20
-	ADDQ         BX, R15
+	PREFETCHT0   (R13)(BX*1)
+	VMOVUPS      (R13), Z16
+	VMOVUPS      64(R13), Z17
+	VMOVUPS      128(R13), Z18
+	VMOVUPS      192(R13), Z19
+	MOVQ         R14, BP
+	VBROADCASTSS (BP), Z20
+	ADDQ         SI, BP
 	VFMADD231PS  Z16, Z20, Z0
 	VFMADD231PS  Z17, Z20, Z1
 	VFMADD231PS  Z18, Z20, Z2
 	VFMADD231PS  Z19, Z20, Z3
-	VBROADCASTSS (R15), Z20
-	ADDQ         BX, R15
+	VBROADCASTSS (BP), Z20
+	ADDQ         SI, BP
 	VFMADD231PS  Z16, Z20, Z4
 	VFMADD231PS  Z17, Z20, Z5
 	VFMADD231PS  Z18, Z20, Z6
 	VFMADD231PS  Z19, Z20, Z7
-	VBROADCASTSS (R15), Z20
-	ADDQ         BX, R15
+	VBROADCASTSS (BP), Z20
+	ADDQ         SI, BP
 	VFMADD231PS  Z16, Z20, Z8
 	VFMADD231PS  Z17, Z20, Z9
 	VFMADD231PS  Z18, Z20, Z10
 	VFMADD231PS  Z19, Z20, Z11
-	VBROADCASTSS (R15), Z20
+	VBROADCASTSS (BP), Z20
 	VFMADD231PS  Z16, Z20, Z12
 	VFMADD231PS  Z17, Z20, Z13
 	VFMADD231PS  Z18, Z20, Z14
 	VFMADD231PS  Z19, Z20, Z15
-	ADDQ         DX, R12
-	ADDQ         $0x00000004, R13
-	DECQ         R14
+	ADDQ         DX, R13
+	ADDQ         $0x00000004, R14
+	DECQ         R15
 	JNZ          key
-	MOVQ         R9, R12
-	VMOVUPS      Z0, (R12)
-	VMOVUPS      Z1, 64(R12)
-	VMOVUPS      Z2, 128(R12)
-	VMOVUPS      Z3, 192(R12)
-	ADDQ         SI, R12
-	VMOVUPS      Z4, (R12)
-	VMOVUPS      Z5, 64(R12)
-	VMOVUPS      Z6, 128(R12)
-	VMOVUPS      Z7, 192(R12)
-	ADDQ         SI, R12
-	VMOVUPS      Z8, (R12)
-	VMOVUPS      Z9, 64(R12)
-	VMOVUPS      Z10, 128(R12)
-	VMOVUPS      Z11, 192(R12)
-	ADDQ         SI, R12
-	VMOVUPS      Z12, (R12)
-	VMOVUPS      Z13, 64(R12)
-	VMOVUPS      Z14, 128(R12)
-	VMOVUPS      Z15, 192(R12)
-	ADDQ         SI, R12
-	ADDQ         $0x00000100, R9
+	MOVQ         R10, R13
+	VMOVUPS      Z0, (R13)
+	VMOVUPS      Z1, 64(R13)
+	VMOVUPS      Z2, 128(R13)
+	VMOVUPS      Z3, 192(R13)
+	ADDQ         DI, R13
+	VMOVUPS      Z4, (R13)
+	VMOVUPS      Z5, 64(R13)
+	VMOVUPS      Z6, 128(R13)
+	VMOVUPS      Z7, 192(R13)
+	ADDQ         DI, R13
+	VMOVUPS      Z8, (R13)
+	VMOVUPS      Z9, 64(R13)
+	VMOVUPS      Z10, 128(R13)
+	VMOVUPS      Z11, 192(R13)
+	ADDQ         DI, R13
+	VMOVUPS      Z12, (R13)
+	VMOVUPS      Z13, 64(R13)
+	VMOVUPS      Z14, 128(R13)
+	VMOVUPS      Z15, 192(R13)
+	ADDQ         DI, R13
 	ADDQ         $0x00000100, R10
-	DECQ         R11
+	ADDQ         $0x00000100, R11
+	DECQ         R12
 	JNZ          chunk
 
 chunk_done:
-	LEAQ  (AX)(R8*4), AX
-	SUBQ  R8, DI
-	IMULQ DX, R8
-	ADDQ  R8, CX
+	LEAQ  (AX)(R9*4), AX
+	SUBQ  R9, R8
+	IMULQ DX, R9
+	ADDQ  R9, CX
 	JMP   keys
 
 done:
@@ -7260,81 +7323,84 @@ done:
 	RET
 
 // func avx512Values4x1Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
-// Requires: AVX, AVX512F
-TEXT ·avx512Values4x1Float(SB), NOSPLIT, $0-64
+// Requires: AVX, AVX512F, MMX+
+TEXT ·avx512Values4x1Float(SB), NOSPLIT, $8-64
 	MOVQ p+24(FP), AX
 	MOVQ kv+40(FP), CX
 	MOVQ stride+48(FP), DX
-	MOVQ ldp+32(FP), BX
-	MOVQ ldo+8(FP), SI
-	MOVQ n+56(FP), DI
+	MOVQ DX, BX
+	SHLQ $0x05, BX
+	MOVQ ldp+32(FP), SI
+	MOVQ ldo+8(FP), DI
+	MOVQ n+56(FP), R8
 
 keys:
-	TESTQ DI, DI
+	TESTQ R8, R8
 	JZ    done
-	MOVQ  DI, R8
-	CMPQ  R8, $0x20
+	MOVQ  R8, R9
+	CMPQ  R9, $0x20
 	JLE   few
-	MOVQ  $0x00000020, R8
+	MOVQ  $0x00000020, R9
 
 few:
-	MOVQ  o+0(FP), R9
-	MOVQ  CX, R10
-	MOVQ  chunks+16(FP), R11
-	TESTQ R11, R11
+	MOVQ  o+0(FP), R10
+	MOVQ  CX, R11
+	MOVQ  chunks+16(FP), R12
+	TESTQ R12, R12
 	JZ    chunk_done
 
 chunk:
-	MOVQ    R9, R12
-	VMOVUPS (R12), Z0
-	ADDQ    SI, R12
-	VMOVUPS (R12), Z1
-	ADDQ    SI, R12
-	VMOVUPS (R12), Z2
-	ADDQ    SI, R12
-	VMOVUPS (R12), Z3
-	ADDQ    SI, R12
-	MOVQ    R10, R12
-	MOVQ    AX, R13
-	MOVQ    R8, R14
+	MOVQ    R10, R13
+	VMOVUPS (R13), Z0
+	ADDQ    DI, R13
+	VMOVUPS (R13), Z1
+	ADDQ    DI, R13
+	VMOVUPS (R13), Z2
+	ADDQ    DI, R13
+	VMOVUPS (R13), Z3
+	ADDQ    DI, R13
+	MOVQ    R11, R13
+	MOVQ    AX, R14
+	MOVQ    R9, R15
 
 key:
-	VMOVUPS      (R12), Z4
-	MOVQ         R13, R15
-	VBROADCASTSS (R15), Z5
-	ADDQ         BX, R15
+	PREFETCHT0   (R13)(BX*1)
+	VMOVUPS      (R13), Z4
+	MOVQ         R14, BP
+	VBROADCASTSS (BP), Z5
+	ADDQ         SI, BP
 	VFMADD231PS  Z4, Z5, Z0
-	VBROADCASTSS (R15), Z5
-	ADDQ         BX, R15
+	VBROADCASTSS (BP), Z5
+	ADDQ         SI, BP
 	VFMADD231PS  Z4, Z5, Z1
-	VBROADCASTSS (R15), Z5
-	ADDQ         BX, R15
+	VBROADCASTSS (BP), Z5
+	ADDQ         SI, BP
 	VFMADD231PS  Z4, Z5, Z2
-	VBROADCASTSS (R15), Z5
+	VBROADCASTSS (BP), Z5
 	VFMADD231PS  Z4, Z5, Z3
-	ADDQ         DX, R12
-	ADDQ         $0x00000004, R13
-	DECQ         R14
+	ADDQ         DX, R13
+	ADDQ         $0x00000004, R14
+	DECQ         R15
 	JNZ          key
-	MOVQ         R9, R12
-	VMOVUPS      Z0, (R12)
-	ADDQ         SI, R12
-	VMOVUPS      Z1, (R12)
-	ADDQ         SI, R12
-	VMOVUPS      Z2, (R12)
-	ADDQ         SI, R12
-	VMOVUPS      Z3, (R12)
-	ADDQ         SI, R12
-	ADDQ         $0x00000040, R9
+	MOVQ         R10, R13
+	VMOVUPS      Z0, (R13)
+	ADDQ         DI, R13
+	VMOVUPS      Z1, (R13)
+	ADDQ         DI, R13
+	VMOVUPS      Z2, (R13)
+	ADDQ         DI, R13
+	VMOVUPS      Z3, (R13)
+	ADDQ         DI, R13
 	ADDQ         $0x00000040, R10
-	DECQ         R11
+	ADDQ         $0x00000040, R11
+	DECQ         R12
 	JNZ          chunk
 
 chunk_done:
-	LEAQ  (AX)(R8*4), AX
-	SUBQ  R8, DI
-	IMULQ DX, R8
-	ADDQ  R8, CX
+	LEAQ  (AX)(R9*4), AX
+	SUBQ  R9, R8
+	IMULQ DX, R9
+	ADDQ  R9, CX
 	JMP   keys
 
 done:
@@ -7342,12 +7408,205 @@ done:
 	RET
 
 // func avx512Values2x8Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
-// Requires: AVX, AVX512F
-TEXT ·avx512Values2x8Float(SB), NOSPLIT, $0-64
+// Requires: AVX, AVX512F, MMX+
+TEXT ·avx512Values2x8Float(SB), NOSPLIT, $8-64
 	MOVQ p+24(FP), AX
 	MOVQ kv+40(FP), CX
 	MOVQ stride+48(FP), DX
-	MOVQ ldp+32(FP), BX
+	MOVQ DX, BX
+	SHLQ $0x05, BX
+	MOVQ ldp+32(FP), SI
+	MOVQ ldo+8(FP), DI
+	MOVQ n+56(FP), R8
+
+keys:
+	TESTQ R8, R8
+	JZ    done
+	MOVQ  R8, R9
+	CMPQ  R9, $0x20
+	JLE   few
+	MOVQ  $0x00000020, R9
+
+few:
+	MOVQ  o+0(FP), R10
+	MOVQ  CX, R11
+	MOVQ  chunks+16(FP), R12
+	TESTQ R12, R12
+	JZ    chunk_done
+
+chunk:
+	MOVQ    R10, R13
+	VMOVUPS (R13), Z0
+	VMOVUPS 64(R13), Z1
+	VMOVUPS 128(R13), Z2
+	VMOVUPS 192(R13), Z3
+	VMOVUPS 256(R13), Z4
+	VMOVUPS 320(R13), Z5
+	VMOVUPS 384(R13), Z6
+	VMOVUPS 448(R13), Z7
+	ADDQ    DI, R13
+	VMOVUPS (R13), Z8
+	VMOVUPS 64(R13), Z9
+	VMOVUPS 128(R13), Z10
+	VMOVUPS 192(R13), Z11
+	VMOVUPS 256(R13), Z12
+	VMOVUPS 320(R13), Z13
+	VMOVUPS 384(R13), Z14
+	VMOVUPS 448(R13), Z15
+	ADDQ    DI, R13
+	MOVQ    R11, R13
+	MOVQ    AX, R14
+	MOVQ    R9, R15
+
+key:
+	PREFETCHT0   (R13)(BX*1)
+	VMOVUPS      (R13), Z16
+	VMOVUPS      64(R13), Z17
+	VMOVUPS      128(R13), Z18
+	VMOVUPS      192(R13), Z19
+	VMOVUPS      256(R13), Z20
+	VMOVUPS      320(R13), Z21
+	VMOVUPS      384(R13), Z22
+	VMOVUPS      448(R13), Z23
+	MOVQ         R14, BP
+	VBROADCASTSS (BP), Z24
+	ADDQ         SI, BP
+	VFMADD231PS  Z16, Z24, Z0
+	VFMADD231PS  Z17, Z24, Z1
+	VFMADD231PS  Z18, Z24, Z2
+	VFMADD231PS  Z19, Z24, Z3
+	VFMADD231PS  Z20, Z24, Z4
+	VFMADD231PS  Z21, Z24, Z5
+	VFMADD231PS  Z22, Z24, Z6
+	VFMADD231PS  Z23, Z24, Z7
+	VBROADCASTSS (BP), Z24
+	VFMADD231PS  Z16, Z24, Z8
+	VFMADD231PS  Z17, Z24, Z9
+	VFMADD231PS  Z18, Z24, Z10
+	VFMADD231PS  Z19, Z24, Z11
+	VFMADD231PS  Z20, Z24, Z12
+	VFMADD231PS  Z21, Z24, Z13
+	VFMADD231PS  Z22, Z24, Z14
+	VFMADD231PS  Z23, Z24, Z15
+	ADDQ         DX, R13
+	ADDQ         $0x00000004, R14
+	DECQ         R15
+	JNZ          key
+	MOVQ         R10, R13
+	VMOVUPS      Z0, (R13)
+	VMOVUPS      Z1, 64(R13)
+	VMOVUPS      Z2, 128(R13)
+	VMOVUPS      Z3, 192(R13)
+	VMOVUPS      Z4, 256(R13)
+	VMOVUPS      Z5, 320(R13)
+	VMOVUPS      Z6, 384(R13)
+	VMOVUPS      Z7, 448(R13)
+	ADDQ         DI, R13
+	VMOVUPS      Z8, (R13)
+	VMOVUPS      Z9, 64(R13)
+	VMOVUPS      Z10, 128(R13)
+	VMOVUPS      Z11, 192(R13)
+	VMOVUPS      Z12, 256(R13)
+	VMOVUPS      Z13, 320(R13)
+	VMOVUPS      Z14, 384(R13)
+	VMOVUPS      Z15, 448(R13)
+	ADDQ         DI, R13
+	ADDQ         $0x00000200, R10
+	ADDQ         $0x00000200, R11
+	DECQ         R12
+	JNZ          chunk
+
+chunk_done:
+	LEAQ  (AX)(R9*4), AX
+	SUBQ  R9, R8
+	IMULQ DX, R9
+	ADDQ  R9, CX
+	JMP   keys
+
+done:
+	VZEROUPPER
+	RET
+
+// func avx512Values2x1Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·avx512Values2x1Float(SB), NOSPLIT, $8-64
+	MOVQ p+24(FP), AX
+	MOVQ kv+40(FP), CX
+	MOVQ stride+48(FP), DX
+	MOVQ DX, BX
+	SHLQ $0x05, BX
+	MOVQ ldp+32(FP), SI
+	MOVQ ldo+8(FP), DI
+	MOVQ n+56(FP), R8
+
+keys:
+	TESTQ R8, R8
+	JZ    done
+	MOVQ  R8, R9
+	CMPQ  R9, $0x20
+	JLE   few
+	MOVQ  $0x00000020, R9
+
+few:
+	MOVQ  o+0(FP), R10
+	MOVQ  CX, R11
+	MOVQ  chunks+16(FP), R12
+	TESTQ R12, R12
+	JZ    chunk_done
+
+chunk:
+	MOVQ    R10, R13
+	VMOVUPS (R13), Z0
+	ADDQ    DI, R13
+	VMOVUPS (R13), Z1
+	ADDQ    DI, R13
+	MOVQ    R11, R13
+	MOVQ    AX, R14
+	MOVQ    R9, R15
+
+key:
+	PREFETCHT0   (R13)(BX*1)
+	VMOVUPS      (R13), Z2
+	MOVQ         R14, BP
+	VBROADCASTSS (BP), Z3
+	ADDQ         SI, BP
+	VFMADD231PS  Z2, Z3, Z0
+	VBROADCASTSS (BP), Z3
+	VFMADD231PS  Z2, Z3, Z1
+	ADDQ         DX, R13
+	ADDQ         $0x00000004, R14
+	DECQ         R15
+	JNZ          key
+	MOVQ         R10, R13
+	VMOVUPS      Z0, (R13)
+	ADDQ         DI, R13
+	VMOVUPS      Z1, (R13)
+	ADDQ         DI, R13
+	ADDQ         $0x00000040, R10
+	ADDQ         $0x00000040, R11
+	DECQ         R12
+	JNZ          chunk
+
+chunk_done:
+	LEAQ  (AX)(R9*4), AX
+	SUBQ  R9, R8
+	IMULQ DX, R9
+	ADDQ  R9, CX
+	JMP   keys
+
+done:
+	VZEROUPPER
+	RET
+
+// func avx512Values1x8Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·avx512Values1x8Float(SB), NOSPLIT, $0-64
+	MOVQ p+24(FP), AX
+	MOVQ kv+40(FP), CX
+	MOVQ stride+48(FP), DX
+	MOVQ DX, BX
+	SHLQ $0x05, BX
+	MOVQ ldp+32(FP), SI
 	MOVQ ldo+8(FP), SI
 	MOVQ n+56(FP), DI
 
@@ -7377,48 +7636,30 @@ chunk:
 	VMOVUPS 384(R12), Z6
 	VMOVUPS 448(R12), Z7
 	ADDQ    SI, R12
-	VMOVUPS (R12), Z8
-	VMOVUPS 64(R12), Z9
-	VMOVUPS 128(R12), Z10
-	VMOVUPS 192(R12), Z11
-	VMOVUPS 256(R12), Z12
-	VMOVUPS 320(R12), Z13
-	VMOVUPS 384(R12), Z14
-	VMOVUPS 448(R12), Z15
-	ADDQ    SI, R12
 	MOVQ    R10, R12
 	MOVQ    AX, R13
 	MOVQ    R8, R14
 
 key:
-	VMOVUPS      (R12), Z16
-	VMOVUPS      64(R12), Z17
-	VMOVUPS      128(R12), Z18
-	VMOVUPS      192(R12), Z19
-	VMOVUPS      256(R12), Z20
-	VMOVUPS      320(R12), Z21
-	VMOVUPS      384(R12), Z22
-	VMOVUPS      448(R12), Z23
+	PREFETCHT0   (R12)(BX*1)
+	VMOVUPS      (R12), Z8
+	VMOVUPS      64(R12), Z9
+	VMOVUPS      128(R12), Z10
+	VMOVUPS      192(R12), Z11
+	VMOVUPS      256(R12), Z12
+	VMOVUPS      320(R12), Z13
+	VMOVUPS      384(R12), Z14
+	VMOVUPS      448(R12), Z15
 	MOVQ         R13, R15
-	VBROADCASTSS (R15), Z24
-	ADDQ         BX, R15
-	VFMADD231PS  Z16, Z24, Z0
-	VFMADD231PS  Z17, Z24, Z1
-	VFMADD231PS  Z18, Z24, Z2
-	VFMADD231PS  Z19, Z24, Z3
-	VFMADD231PS  Z20, Z24, Z4
-	VFMADD231PS  Z21, Z24, Z5
-	VFMADD231PS  Z22, Z24, Z6
-	VFMADD231PS  Z23, Z24, Z7
-	VBROADCASTSS (R15), Z24
-	VFMADD231PS  Z16, Z24, Z8
-	VFMADD231PS  Z17, Z24, Z9
-	VFMADD231PS  Z18, Z24, Z10
-	VFMADD231PS  Z19, Z24, Z11
-	VFMADD231PS  Z20, Z24, Z12
-	VFMADD231PS  Z21, Z24, Z13
-	VFMADD231PS  Z22, Z24, Z14
-	VFMADD231PS  Z23, Z24, Z15
+	VBROADCASTSS (R15), Z16
+	VFMADD231PS  Z8, Z16, Z0
+	VFMADD231PS  Z9, Z16, Z1
+	VFMADD231PS  Z10, Z16, Z2
+	VFMADD231PS  Z11, Z16, Z3
+	VFMADD231PS  Z12, Z16, Z4
+	VFMADD231PS  Z13, Z16, Z5
+	VFMADD231PS  Z14, Z16, Z6
+	VFMADD231PS  Z15, Z16, Z7
 	ADDQ         DX, R12
 	ADDQ         $0x00000004, R13
 	DECQ         R14
@@ -7432,15 +7673,6 @@ key:
 	VMOVUPS      Z5, 320(R12)
 	VMOVUPS      Z6, 384(R12)
 	VMOVUPS      Z7, 448(R12)
-	ADDQ         SI, R12
-	VMOVUPS      Z8, (R12)
-	VMOVUPS      Z9, 64(R12)
-	VMOVUPS      Z10, 128(R12)
-	VMOVUPS      Z11, 192(R12)
-	VMOVUPS      Z12, 256(R12)
-	VMOVUPS      Z13, 320(R12)
-	VMOVUPS      Z14, 384(R12)
-	VMOVUPS      Z15, 448(R12)
 	ADDQ         SI, R12
 	ADDQ         $0x00000200, R9
 	ADDQ         $0x00000200, R10
@@ -7458,13 +7690,15 @@ done:
 	VZEROUPPER
 	RET
 
-// func avx512Values2x1Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
-// Requires: AVX, AVX512F
-TEXT ·avx512Values2x1Float(SB), NOSPLIT, $0-64
+// func avx512Values1x1Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·avx512Values1x1Float(SB), NOSPLIT, $0-64
 	MOVQ p+24(FP), AX
 	MOVQ kv+40(FP), CX
 	MOVQ stride+48(FP), DX
-	MOVQ ldp+32(FP), BX
+	MOVQ DX, BX
+	SHLQ $0x05, BX
+	MOVQ ldp+32(FP), SI
 	MOVQ ldo+8(FP), SI
 	MOVQ n+56(FP), DI
 
@@ -7487,28 +7721,22 @@ chunk:
 	MOVQ    R9, R12
 	VMOVUPS (R12), Z0
 	ADDQ    SI, R12
-	VMOVUPS (R12), Z1
-	ADDQ    SI, R12
 	MOVQ    R10, R12
 	MOVQ    AX, R13
 	MOVQ    R8, R14
 
 key:
-	VMOVUPS      (R12), Z2
+	PREFETCHT0   (R12)(BX*1)
+	VMOVUPS      (R12), Z1
 	MOVQ         R13, R15
-	VBROADCASTSS (R15), Z3
-	ADDQ         BX, R15
-	VFMADD231PS  Z2, Z3, Z0
-	VBROADCASTSS (R15), Z3
-	VFMADD231PS  Z2, Z3, Z1
+	VBROADCASTSS (R15), Z2
+	VFMADD231PS  Z1, Z2, Z0
 	ADDQ         DX, R12
 	ADDQ         $0x00000004, R13
 	DECQ         R14
 	JNZ          key
 	MOVQ         R9, R12
 	VMOVUPS      Z0, (R12)
-	ADDQ         SI, R12
-	VMOVUPS      Z1, (R12)
 	ADDQ         SI, R12
 	ADDQ         $0x00000040, R9
 	ADDQ         $0x00000040, R10
@@ -7520,156 +7748,6 @@ chunk_done:
 	SUBQ  R8, DI
 	IMULQ DX, R8
 	ADDQ  R8, CX
-	JMP   keys
-
-done:
-	VZEROUPPER
-	RET
-
-// func avx512Values1x8Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
-// Requires: AVX, AVX512F
-TEXT ·avx512Values1x8Float(SB), NOSPLIT, $0-64
-	MOVQ p+24(FP), AX
-	MOVQ kv+40(FP), CX
-	MOVQ stride+48(FP), DX
-	MOVQ ldp+32(FP), BX
-	MOVQ ldo+8(FP), BX
-	MOVQ n+56(FP), SI
-
-keys:
-	TESTQ SI, SI
-	JZ    done
-	MOVQ  SI, DI
-	CMPQ  DI, $0x20
-	JLE   few
-	MOVQ  $0x00000020, DI
-
-few:
-	MOVQ  o+0(FP), R8
-	MOVQ  CX, R9
-	MOVQ  chunks+16(FP), R10
-	TESTQ R10, R10
-	JZ    chunk_done
-
-chunk:
-	MOVQ    R8, R11
-	VMOVUPS (R11), Z0
-	VMOVUPS 64(R11), Z1
-	VMOVUPS 128(R11), Z2
-	VMOVUPS 192(R11), Z3
-	VMOVUPS 256(R11), Z4
-	VMOVUPS 320(R11), Z5
-	VMOVUPS 384(R11), Z6
-	VMOVUPS 448(R11), Z7
-	ADDQ    BX, R11
-	MOVQ    R9, R11
-	MOVQ    AX, R12
-	MOVQ    DI, R13
-
-key:
-	VMOVUPS      (R11), Z8
-	VMOVUPS      64(R11), Z9
-	VMOVUPS      128(R11), Z10
-	VMOVUPS      192(R11), Z11
-	VMOVUPS      256(R11), Z12
-	VMOVUPS      320(R11), Z13
-	VMOVUPS      384(R11), Z14
-	VMOVUPS      448(R11), Z15
-	MOVQ         R12, R14
-	VBROADCASTSS (R14), Z16
-	VFMADD231PS  Z8, Z16, Z0
-	VFMADD231PS  Z9, Z16, Z1
-	VFMADD231PS  Z10, Z16, Z2
-	VFMADD231PS  Z11, Z16, Z3
-	VFMADD231PS  Z12, Z16, Z4
-	VFMADD231PS  Z13, Z16, Z5
-	VFMADD231PS  Z14, Z16, Z6
-	VFMADD231PS  Z15, Z16, Z7
-	ADDQ         DX, R11
-	ADDQ         $0x00000004, R12
-	DECQ         R13
-	JNZ          key
-	MOVQ         R8, R11
-	VMOVUPS      Z0, (R11)
-	VMOVUPS      Z1, 64(R11)
-	VMOVUPS      Z2, 128(R11)
-	VMOVUPS      Z3, 192(R11)
-	VMOVUPS      Z4, 256(R11)
-	VMOVUPS      Z5, 320(R11)
-	VMOVUPS      Z6, 384(R11)
-	VMOVUPS      Z7, 448(R11)
-	ADDQ         BX, R11
-	ADDQ         $0x00000200, R8
-	ADDQ         $0x00000200, R9
-	DECQ         R10
-	JNZ          chunk
-
-chunk_done:
-	LEAQ  (AX)(DI*4), AX
-	SUBQ  DI, SI
-	IMULQ DX, DI
-	ADDQ  DI, CX
-	JMP   keys
-
-done:
-	VZEROUPPER
-	RET
-
-// func avx512Values1x1Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
-// Requires: AVX, AVX512F
-TEXT ·avx512Values1x1Float(SB), NOSPLIT, $0-64
-	MOVQ p+24(FP), AX
-	MOVQ kv+40(FP), CX
-	MOVQ stride+48(FP), DX
-	MOVQ ldp+32(FP), BX
-	MOVQ ldo+8(FP), BX
-	MOVQ n+56(FP), SI
-
-keys:
-	TESTQ SI, SI
-	JZ    done
-	MOVQ  SI, DI
-	CMPQ  DI, $0x20
-	JLE   few
-	MOVQ  $0x00000020, DI
-
-few:
-	MOVQ  o+0(FP), R8
-	MOVQ  CX, R9
-	MOVQ  chunks+16(FP), R10
-	TESTQ R10, R10
-	JZ    chunk_done
-
-chunk:
-	MOVQ    R8, R11
-	VMOVUPS (R11), Z0
-	ADDQ    BX, R11
-	MOVQ    R9, R11
-	MOVQ    AX, R12
-	MOVQ    DI, R13
-
-key:
-	VMOVUPS      (R11), Z1
-	MOVQ         R12, R14
-	VBROADCASTSS (R14), Z2
-	VFMADD231PS  Z1, Z2, Z0
-	ADDQ         DX, R11
-	ADDQ         $0x00000004, R12
-	DECQ         R13
-	JNZ          key
-	MOVQ         R8, R11
-	VMOVUPS      Z0, (R11)
-	ADDQ         BX, R11
-	ADDQ         $0x00000040, R8
-	ADDQ         $0x00000040, R9
-	DECQ         R10
-	JNZ          chunk
-
-chunk_done:
-	LEAQ  (AX)(DI*4), AX
-	SUBQ  DI, SI
-	IMULQ DX, DI
-	ADDQ  DI, CX
 	JMP   keys
 
 done:

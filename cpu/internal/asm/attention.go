@@ -54,15 +54,17 @@ func scores(nq, keys int, half bool) {
 		IMUL3Q(U32(uint32(keys)), count, whole)
 		SUBQ(whole, left)
 	}
-	p, q, kv, stride, dh := ptr("p"), ptr("q"), ptr("kv"), ptr("stride"), ptr("dh")
-	times("some", count, func() { scoresTile("some", nq, keys, half, p, q, kv, stride, dh) })
-	times("one", left, func() { scoresTile("one", nq, 1, half, p, q, kv, stride, dh) })
+	p, kv, stride := ptr("p"), ptr("kv"), ptr("stride")
+	ahead := GP64() // scoreKeys rows on: what is read next, see simd_attention.go
+	IMUL3Q(U32(24), stride, ahead)
+	times("some", count, func() { scoresTile("some", nq, keys, half, p, kv, stride, ahead) })
+	times("one", left, func() { scoresTile("one", nq, 1, half, p, kv, stride, ahead) })
 	VZEROUPPER()
 	RET()
 }
 
 // scoresTile does some keys and moves p and kv on.
-func scoresTile(label string, nq, keys int, half bool, p, q, kv, stride, dh reg.Register) {
+func scoresTile(label string, nq, keys int, half bool, p, kv, stride, ahead reg.Register) {
 	k := make([]reg.Register, keys)
 	for i := range k {
 		k[i] = GP64()
@@ -77,17 +79,18 @@ func scoresTile(label string, nq, keys int, half bool, p, q, kv, stride, dh reg.
 	}
 	// Queries h, h+1 and h+2 through one register and an index, h+3 through another.
 	at, fourth, steps, row := GP64(), GP64(), GP64(), GP64()
-	MOVQ(dh, row)
+	Load(Param("dh"), row)
+	MOVQ(row, steps)
 	SHLQ(Imm(2), row)
-	MOVQ(q, at)
-	LEAQ(Mem{Base: q, Index: row, Scale: 2}, fourth)
+	Load(Param("q"), at)
+	LEAQ(Mem{Base: at, Index: row, Scale: 2}, fourth)
 	ADDQ(row, fourth)
 	queries := []Mem{{Base: at}, {Base: at, Index: row, Scale: 1}, {Base: at, Index: row, Scale: 2}, {Base: fourth}}[:nq]
-	MOVQ(dh, steps)
 	SHRQ(Imm(3), steps)
 	Label(label + "_step")
 	var v []reg.VecVirtual
 	for i := range k {
+		PREFETCHT0(Mem{Base: k[i], Index: ahead, Scale: 1})
 		v = append(v, stored(Mem{Base: k[i]}, half))
 		advance(k[i], storedBytes(half))
 	}
@@ -133,6 +136,9 @@ func values(nq, d int, half bool) {
 			"outputs; ldo, ldp and stride are in bytes.",
 			prefix, nq, d, suffix(half), lane/4*d, nq))
 	p, kv, stride := ptr("p"), ptr("kv"), ptr("stride")
+	ahead := GP64() // the same chunk of the next 32 keys
+	MOVQ(stride, ahead)
+	SHLQ(Imm(5), ahead)
 	ldp, ldo, left := ptr("ldp"), ptr("ldo"), ptr("n")
 	Label("keys")
 	TESTQ(left, left)
@@ -164,6 +170,7 @@ func values(nq, d int, half bool) {
 		MOVQ(some, count)
 		Label("key")
 		var x []reg.VecVirtual
+		PREFETCHT0(Mem{Base: v, Index: ahead, Scale: 1})
 		for i := range d {
 			x = append(x, stored(Mem{Base: v, Disp: storedBytes(half) * i}, half))
 		}

@@ -59,9 +59,12 @@ func wideScoresTile(label string, nq, keys int, half bool, p, q, kv, dh reg.Regi
 	}
 	MOVQ(dh, steps)
 	SHRQ(Imm(4), steps)
+	ahead := GP64() // scoreKeys rows on: what is read next
+	IMUL3Q(U32(24), stride, ahead)
 	times(label+"_step", steps, func() {
 		step(stored)
 		for i := range k {
+			PREFETCHT0(Mem{Base: k[i], Index: ahead, Scale: 1})
 			advance(k[i], storedBytes(half))
 		}
 		queries.advance(lane)
