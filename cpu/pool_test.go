@@ -1,6 +1,10 @@
 package cpu
 
 import (
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -40,6 +44,47 @@ func TestEveryTaskRunsOnce(t *testing.T) {
 			}
 		}
 		p.close()
+	}
+}
+
+// A meetingJob's tasks end when all of them have begun.
+type meetingJob struct{ begun sync.WaitGroup }
+
+func (j *meetingJob) task(_, _ int) {
+	j.begun.Done()
+	j.begun.Wait()
+}
+
+func TestAsManyTasksRunAtOnceAsThereAreThreads(t *testing.T) {
+	const threads = 16
+	p := newPool(threads)
+	defer p.close()
+	for range 20 {
+		j := &meetingJob{}
+		j.begun.Add(threads)
+		p.run(j, threads) // does not return when a worker is missing
+	}
+}
+
+func TestDefaultThreadsAreThoseOfTheRuntime(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
+	b, err := New(Options{})
+	must(t, err)
+	if b.Threads() != 3 {
+		t.Errorf("%d threads, GOMAXPROCS is 3", b.Threads())
+	}
+}
+
+// The runtime counts the quota of the cgroup unless the build says otherwise, as a module of a version before 1.25 does.
+func TestTheRuntimeCountsTheQuotaOfTheCgroup(t *testing.T) {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		t.Fatal("the test binary has no build information")
+	}
+	for _, s := range info.Settings {
+		if s.Key == "DefaultGODEBUG" && strings.Contains(s.Value, "containermaxprocs=0") {
+			t.Errorf("built with %s", s.Value)
+		}
 	}
 }
 

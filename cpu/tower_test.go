@@ -25,6 +25,9 @@ func newRandomTower(name string, w, h int) *randomTower {
 		Hidden: 576, Layers: 2, Heads: 8, HeadDim: 72, Width: 200, PatchDim: 48, PositionRows: 40, Pool: 3,
 		RopeTheta: 100, RMSNormEps: 1e-6, TextHidden: 70,
 	}
+	if testing.Short() { // under emulation
+		c.Layers = 1
+	}
 	t := &randomTower{cfg: c, w: w, h: h, projector: randomAffine(r, c.TextHidden, c.Hidden, 4)}
 	t.embedding = core.TowerEmbedding{
 		Patch: randomVector(r, c.Hidden*c.PatchDim, 0, 0.2), Position: randomVector(r, 2*c.PositionRows*c.Hidden, 0, 0.3),
@@ -149,6 +152,11 @@ func (t *randomTower) run(tt *testing.T, o Options, maxPatches int) (pooled, sof
 	tt.Helper()
 	b, err := New(o)
 	must(tt, err)
+	return t.runOn(tt, b, maxPatches)
+}
+
+func (t *randomTower) runOn(tt *testing.T, b *Backend, maxPatches int) (pooled, soft []float32) {
+	tt.Helper()
 	tower, err := b.NewTower(t.cfg, maxPatches)
 	must(tt, err)
 	defer closed(tt, tower)
@@ -190,9 +198,13 @@ func compareRows(t *testing.T, what string, got []float32, want [][]float64, tol
 }
 
 func TestTowerBitsDoNotDependOnThreadsOrScratch(t *testing.T) {
-	tower := newRandomTower("tower bits", 21, 15) // more than two row blocks and one key block
+	w, h := 21, 15 // more than two row blocks and one key block
+	if testing.Short() {
+		w, h = 12, 12
+	}
+	tower := newRandomTower("tower bits", w, h)
 	eachSet(t, func(t *testing.T, k *kernelSet) {
-		pooled, soft := tower.run(t, Options{Kernels: k.name, Threads: 1}, 315)
+		pooled, soft := tower.run(t, Options{Kernels: k.name, Threads: 1}, w*h)
 		otherPooled, otherSoft := tower.run(t, Options{Kernels: k.name, Threads: 3}, 1000)
 		wantSameBits(t, "pooled", otherPooled, pooled)
 		wantSameBits(t, "soft", otherSoft, soft)
