@@ -13,7 +13,6 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/fieldfare/fieldfare/core"
@@ -89,7 +88,7 @@ func TestDemoGoldens(t *testing.T) {
 	for i, kernels := range cpu.KernelSets() {
 		t.Run(kernels, func(t *testing.T) {
 			exact := logitsExact
-			if strings.Contains(kernels, "int16") {
+			if rounds(kernels) {
 				exact = logitsInt16
 			}
 			cases := readCases(t, "goldens")
@@ -255,7 +254,7 @@ func compareSynthetic(t *testing.T, path, id string, gridW, gridH, softEvery int
 	if err := json.Unmarshal(readFile(t, "goldens", id+".json"), &g); err != nil {
 		t.Fatal(err)
 	}
-	backend, err := cpu.New(cpu.Options{Kernels: exactKernels()})
+	backend, err := cpu.New(cpu.Options{Float32: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -293,8 +292,7 @@ func compareSynthetic(t *testing.T, path, id string, gridW, gridH, softEvery int
 	}
 }
 
-// exactKernels is the fastest set of kernels that does not round activations.
-func exactKernels() string {
-	sets := cpu.KernelSets()
-	return sets[slices.IndexFunc(sets, func(name string) bool { return !strings.Contains(name, "int16") })]
+// rounds tells whether a set of kernels rounds activations.
+func rounds(kernels string) bool {
+	return cpu.Options{Kernels: kernels, Float32: true}.Validate() != nil
 }
