@@ -7,9 +7,8 @@ import "unsafe"
 // int16Kernels512 are the products on activations of 16 bits (int16Row), with or without VNNI. Sums of a group are exact
 // integers, so both give the same bits, and so do tiles and single rows.
 type int16Kernels512 struct {
+	vnni  bool
 	tiles []int16Tile
-	row   func(t *float32, codes *byte, rows *[16]int, ahead int, scales, biases *float32, x *int16, xscales, sums *float32,
-		groups int)
 }
 
 // An int16Tile is a kernel for some rows at once.
@@ -25,16 +24,15 @@ var avx512Int16Kernels = avx512Int16Set("avx512-int16", int16Kernels512{
 		{12, avx512TileInt16x12}, {8, avx512TileInt16x8}, {4, avx512TileInt16x4}, {2, avx512TileInt16x2},
 		{1, avx512TileInt16x1},
 	},
-	row: avx512RowInt16,
 })
 
 // avx512VNNIKernels need VNNI besides: one instruction multiplies and adds.
 var avx512VNNIKernels = avx512Int16Set("avx512-vnni", int16Kernels512{
+	vnni: true,
 	tiles: []int16Tile{
 		{12, avx512TileInt16VNNIx12}, {8, avx512TileInt16VNNIx8}, {4, avx512TileInt16VNNIx4},
 		{2, avx512TileInt16VNNIx2}, {1, avx512TileInt16VNNIx1},
 	},
-	row: avx512RowInt16VNNI,
 })
 
 func avx512Int16Set(name string, products int16Kernels512) *kernelSet {
@@ -92,8 +90,13 @@ func (p int16Kernels512) oneRow(a affineCall) {
 			n := min(wideBlock, groups-block)
 			transposeScales(s, 0, a, o, block, n)
 			x := int16RowAt(a.x, a.w.In).from(block)
-			p.row(&s.totals[0], &a.w.Codes[first*rowBytes+block*groupSize/2], &rows, ahead, &s.scales[0], &s.biases[0],
-				x.words(), x.scales, x.sums, n)
+			codes := &a.w.Codes[first*rowBytes+block*groupSize/2]
+			// Called by name: through a variable the offsets would escape to the heap.
+			if p.vnni {
+				avx512RowInt16VNNI(&s.totals[0], codes, &rows, ahead, &s.scales[0], &s.biases[0], x.words(), x.scales, x.sums, n)
+			} else {
+				avx512RowInt16(&s.totals[0], codes, &rows, ahead, &s.scales[0], &s.biases[0], x.words(), x.scales, x.sums, n)
+			}
 		}
 		copy(a.y[o-a.lo:][:min(halfOutputs, a.hi-o)], s.totals)
 	}
