@@ -6,7 +6,7 @@ import "math"
 type Machine struct {
 	Disk    float64 // bytes per second of expert-sized reads, see Probe
 	Memory  float64 // bytes of weights per second that decoding gets through, when none have to be read
-	Compute float64 // rows per second of prefill with all experts in memory
+	Compute float64 // rows per second of prefill in chunks of 128, with all experts in memory
 }
 
 // Rates of a 2-core x86-64 machine with a virtual disk, used where nothing was measured.
@@ -34,6 +34,9 @@ const (
 	turnPrompt = 1024
 	turnAnswer = 256
 )
+
+// leastRowShare bounds what one row of a measured chunk cost: the rest was for each weight, however many rows it met.
+const leastRowShare = 0.3
 
 // reuse is the exponent of the hit rate's growth: a share x of a layer's experts in slots serves x^reuse of the wishes.
 // 1 would be a router without favourites.
@@ -64,10 +67,16 @@ func (m Model) speed(p *Plan, machine Machine) Speed {
 		Compute: (float64(m.Resident) + float64(m.TopK)*layers*stride) / machine.Memory,
 	}
 	// A chunk touches the experts of K draws per row and layer, and keeps of the last chunk what fits the slots.
-	touched := 1 - math.Pow(1-float64(m.TopK)/float64(m.Experts), float64(p.Chunk))
+	experts := float64(m.Experts) * layers * stride
+	touched := func(chunk int) float64 { return 1 - math.Pow(1-float64(m.TopK)/float64(m.Experts), float64(chunk)) }
+	// weights is each row's share of what a chunk spends on every weight that it touches: fetching, unpacking.
+	weights := func(chunk int) float64 {
+		return (float64(m.Resident) + touched(chunk)*experts) / machine.Memory / float64(chunk)
+	}
+	row := max(1/machine.Compute-weights(leastChunk), leastRowShare/machine.Compute)
 	prefill := Cost{
-		Read:    max(0, touched-share) * float64(m.Experts) * layers * stride / machine.Disk / float64(p.Chunk),
-		Compute: 1 / machine.Compute,
+		Read:    max(0, touched(p.Chunk)-share) * experts / machine.Disk / float64(p.Chunk),
+		Compute: row + weights(p.Chunk),
 	}
 	s.DecodeCost, s.PrefillCost = decode, prefill
 	s.Decode, s.Prefill = decode.perSecond(), prefill.perSecond()
