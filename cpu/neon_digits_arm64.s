@@ -62,7 +62,8 @@
 	VAND  V15.B16, FROM.B16, LOW.B16 \
 	VUSHR $4, FROM.B16, HIGH.B16
 
-// ADD_ROW adds the integers of four outputs in I, scaled, to the row's sums. V0 and V14 are free.
+// ADD_ROW adds the integers of four outputs in I, scaled, to the row's sums. V0 and V14 are free. A store that also moved
+// R3 would make the next row wait for this one's sums on processors that do both in one step.
 #define ADD_ROW(i, I) \
 	SCVTF(i, i) \
 	VLD1R (R25), [V14.S4] \
@@ -70,7 +71,8 @@
 	FMUL(14, 12, 14) \
 	VLD1  (R3), [V0.S4] \
 	VFMLA V14.S4, I.S4, V0.S4 \
-	VST1.P [V0.S4], 16(R3)
+	VST1  [V0.S4], (R3) \
+	ADD   $16, R3
 
 #define DOT4(a, w0, w1, w2, w3) \
 	SDOT(w0, a, 8) \
