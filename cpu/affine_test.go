@@ -29,7 +29,7 @@ func affineProduct(k *kernelSet, w core.Affine, x []float32, lo, hi int) []float
 }
 
 func TestAffineEqualsDequantizedDotProducts(t *testing.T) {
-	eachSet(t, func(t *testing.T, k *kernelSet) {
+	eachSetBy(t, affineOf, func(t *testing.T, k *kernelSet) {
 		for _, groups := range []int{1, 2, 3, 5, 7, 8, 9, 11, 33, 44} {
 			for _, bits := range []int{4, 8} {
 				for _, rows := range []int{1, 2, 3, 7, 33} {
@@ -57,7 +57,7 @@ func TestAffineEqualsDequantizedDotProducts(t *testing.T) {
 }
 
 func TestAffineBitsDoNotDependOnRowsOrRange(t *testing.T) {
-	eachSet(t, func(t *testing.T, k *kernelSet) {
+	eachSetBy(t, affineOf, func(t *testing.T, k *kernelSet) {
 		for _, bits := range []int{4, 8} {
 			for _, groups := range []int{1, 3, 11, 33, 44} {
 				in, out, rows := groups*groupSize, 37, 128

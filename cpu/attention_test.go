@@ -99,7 +99,7 @@ func (c attentionCase) want(j *attendJob, row, head int) []float64 {
 }
 
 func TestAttentionEqualsSoftmaxOverVisiblePositions(t *testing.T) {
-	eachSet(t, func(t *testing.T, k *kernelSet) {
+	eachSetBy(t, scoresOf, func(t *testing.T, k *kernelSet) {
 		for _, c := range attentionCases {
 			t.Run(c.name, func(t *testing.T) {
 				j, p := c.job(t, k, 2, 1<<17)
@@ -123,7 +123,7 @@ func TestAttentionEqualsSoftmaxOverVisiblePositions(t *testing.T) {
 }
 
 func TestAttentionBitsDoNotDependOnRowsThreadsOrSplitting(t *testing.T) {
-	eachSet(t, func(t *testing.T, k *kernelSet) {
+	eachSetBy(t, scoresOf, func(t *testing.T, k *kernelSet) {
 		for _, c := range attentionCases {
 			t.Run(c.name, func(t *testing.T) {
 				whole, p := c.job(t, k, 1, 0)

@@ -23,7 +23,7 @@ func denseProduct(k *kernelSet, w []byte, x []float32, in, lo, hi int) []float32
 }
 
 func TestDenseEqualsDotProducts(t *testing.T) {
-	eachSet(t, func(t *testing.T, k *kernelSet) {
+	eachSetBy(t, denseOf, func(t *testing.T, k *kernelSet) {
 		for _, in := range []int{8, 16, 72, 128, 520, 768, 1152, 4304} {
 			for _, rows := range []int{1, 2, 5, 33} {
 				const out = 11
@@ -49,7 +49,7 @@ func TestDenseEqualsDotProducts(t *testing.T) {
 }
 
 func TestDenseBitsDoNotDependOnRowsOrRange(t *testing.T) {
-	eachSet(t, func(t *testing.T, k *kernelSet) {
+	eachSetBy(t, denseOf, func(t *testing.T, k *kernelSet) {
 		for _, in := range []int{72, 1152, 4304} {
 			const out, rows = 21, 64
 			r := seeded(sized("dense bits ", in))

@@ -41,7 +41,7 @@ func TestModelEqualsTheReference(t *testing.T) {
 		{"in chunks around the spans, then token by token", []int{5, 25, 33, 1, 1, 1, 1, 1, 1, 1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			eachSet(t, func(t *testing.T, k *kernelSet) {
+			eachSetBy(t, affineOf, func(t *testing.T, k *kernelSet) {
 				plan := runPlan{kernels: k.name, threads: 2, chunks: c.chunks, ring: 23 + c.chunks[0] + 28, kv: core.KVFloat32}
 				got, _ := m.run(t, s, plan)
 				v := m.w.Config.Vocab
@@ -56,7 +56,7 @@ func TestModelEqualsTheReference(t *testing.T) {
 func TestSameBitsWhateverChunksThreadsRingsAndExpertOrder(t *testing.T) {
 	m := randomModel("bits")
 	s := testSequence(m, 100)
-	eachSet(t, func(t *testing.T, k *kernelSet) {
+	eachSetBy(t, affineOf, func(t *testing.T, k *kernelSet) {
 		for _, kv := range []core.KVType{core.KVFloat16, core.KVFloat32} {
 			want, wantResidual := m.run(t, s, runPlan{kernels: k.name, threads: 1, chunks: []int{100}, ring: 400, kv: kv})
 			for _, plan := range []runPlan{

@@ -105,7 +105,7 @@ func TestRoundingStaysFarBelowWhatBfloat16Loses(t *testing.T) {
 	for _, s := range texts {
 		want = append(want, run(fastest(false), s))
 	}
-	eachSet(t, func(t *testing.T, k *kernelSet) {
+	eachSetBy(t, affineOf, func(t *testing.T, k *kernelSet) {
 		if !k.rounds {
 			return
 		}

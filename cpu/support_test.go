@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -56,6 +57,25 @@ func eachSet(t *testing.T, f func(t *testing.T, k *kernelSet)) {
 		t.Run(k.name, func(t *testing.T) { f(t, k) })
 	}
 }
+
+// eachSetBy is eachSet for what only depends on one kernel of a set. Short runs leave out sets that have the kernel of
+// another.
+func eachSetBy(t *testing.T, kernel func(k *kernelSet) any, f func(t *testing.T, k *kernelSet)) {
+	t.Helper()
+	seen := map[uintptr]bool{}
+	eachSet(t, func(t *testing.T, k *kernelSet) {
+		code := reflect.ValueOf(kernel(k)).Pointer()
+		if !testing.Short() || !seen[code] {
+			f(t, k)
+		}
+		seen[code] = true
+	})
+}
+
+// The kernels that tests depend on.
+func affineOf(k *kernelSet) any { return k.affine }
+func denseOf(k *kernelSet) any  { return k.dense }
+func scoresOf(k *kernelSet) any { return k.scores }
 
 func seeded(name string) *rand.Rand {
 	var seed uint64 = 14695981039346656037

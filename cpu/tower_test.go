@@ -176,7 +176,7 @@ func (t *randomTower) runOn(tt *testing.T, b *Backend, maxPatches int) (pooled, 
 func TestTowerEqualsTheReference(t *testing.T) {
 	tower := newRandomTower("tower", 12, 9)
 	pooled, soft := tower.reference()
-	eachSet(t, func(t *testing.T, k *kernelSet) {
+	eachSetBy(t, denseOf, func(t *testing.T, k *kernelSet) {
 		gotPooled, gotSoft := tower.run(t, Options{Kernels: k.name, Threads: 2}, 300)
 		compareRows(t, "pooled", gotPooled, pooled, tolerance["tower"])
 		compareRows(t, "soft", gotSoft, soft, tolerated("tower", k))
@@ -203,7 +203,7 @@ func TestTowerBitsDoNotDependOnThreadsOrScratch(t *testing.T) {
 		w, h = 12, 12
 	}
 	tower := newRandomTower("tower bits", w, h)
-	eachSet(t, func(t *testing.T, k *kernelSet) {
+	eachSetBy(t, denseOf, func(t *testing.T, k *kernelSet) {
 		pooled, soft := tower.run(t, Options{Kernels: k.name, Threads: 1}, w*h)
 		otherPooled, otherSoft := tower.run(t, Options{Kernels: k.name, Threads: 3}, 1000)
 		wantSameBits(t, "pooled", otherPooled, pooled)
