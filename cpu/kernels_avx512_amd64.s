@@ -5323,7 +5323,7 @@ groups:
 	RET
 
 // func avx512Scores4Half(p *float32, ldp int, q *float32, dh int, kv *byte, stride int, n int)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F, AVX512VL, MMX+
 TEXT ·avx512Scores4Half(SB), NOSPLIT, $8-56
 	MOVQ  n+48(FP), AX
 	MOVQ  AX, CX
@@ -5416,16 +5416,20 @@ some_step_done:
 	JZ          some_even
 	MOVL        $0x000000ff, R8
 	KMOVW       R8, K1
-	VCVTPH2PS.Z (R9), K1, Z16
+	VMOVDQU16.Z (R9), K1, Y16
+	VCVTPH2PS   Y16, Z16
 	MOVL        $0x000000ff, R8
 	KMOVW       R8, K1
-	VCVTPH2PS.Z (R10), K1, Z17
+	VMOVDQU16.Z (R10), K1, Y17
+	VCVTPH2PS   Y17, Z17
 	MOVL        $0x000000ff, R8
 	KMOVW       R8, K1
-	VCVTPH2PS.Z (R11), K1, Z18
+	VMOVDQU16.Z (R11), K1, Y18
+	VCVTPH2PS   Y18, Z18
 	MOVL        $0x000000ff, R8
 	KMOVW       R8, K1
-	VCVTPH2PS.Z (R12), K1, Z19
+	VMOVDQU16.Z (R12), K1, Y19
+	VCVTPH2PS   Y19, Z19
 	MOVL        $0x000000ff, R8
 	KMOVW       R8, K1
 	VMOVUPS.Z   (R14), K1, Z20
@@ -5559,7 +5563,8 @@ one_step_done:
 	JZ          one_even
 	MOVL        $0x000000ff, AX
 	KMOVW       AX, K1
-	VCVTPH2PS.Z (R8), K1, Z0
+	VMOVDQU16.Z (R8), K1, Y0
+	VCVTPH2PS   Y0, Z0
 	MOVL        $0x000000ff, AX
 	KMOVW       AX, K1
 	VMOVUPS.Z   (R10), K1, Z1
@@ -5611,7 +5616,7 @@ one_done:
 	RET
 
 // func avx512Scores2Half(p *float32, ldp int, q *float32, dh int, kv *byte, stride int, n int)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F, AVX512VL, MMX+
 TEXT ·avx512Scores2Half(SB), NOSPLIT, $0-56
 	MOVQ  n+48(FP), AX
 	MOVQ  AX, CX
@@ -5683,16 +5688,20 @@ some_step_done:
 	JZ          some_even
 	MOVL        $0x000000ff, R8
 	KMOVW       R8, K1
-	VCVTPH2PS.Z (R9), K1, Z8
+	VMOVDQU16.Z (R9), K1, Y8
+	VCVTPH2PS   Y8, Z8
 	MOVL        $0x000000ff, R8
 	KMOVW       R8, K1
-	VCVTPH2PS.Z (R10), K1, Z9
+	VMOVDQU16.Z (R10), K1, Y9
+	VCVTPH2PS   Y9, Z9
 	MOVL        $0x000000ff, R8
 	KMOVW       R8, K1
-	VCVTPH2PS.Z (R11), K1, Z10
+	VMOVDQU16.Z (R11), K1, Y10
+	VCVTPH2PS   Y10, Z10
 	MOVL        $0x000000ff, R8
 	KMOVW       R8, K1
-	VCVTPH2PS.Z (R12), K1, Z11
+	VMOVDQU16.Z (R12), K1, Y11
+	VCVTPH2PS   Y11, Z11
 	MOVL        $0x000000ff, R8
 	KMOVW       R8, K1
 	VMOVUPS.Z   (R14), K1, Z12
@@ -5778,7 +5787,8 @@ one_step_done:
 	JZ          one_even
 	MOVL        $0x000000ff, AX
 	KMOVW       AX, K1
-	VCVTPH2PS.Z (R8), K1, Z0
+	VMOVDQU16.Z (R8), K1, Y0
+	VCVTPH2PS   Y0, Z0
 	MOVL        $0x000000ff, AX
 	KMOVW       AX, K1
 	VMOVUPS.Z   (R10), K1, Z1
@@ -5815,7 +5825,7 @@ one_done:
 	RET
 
 // func avx512Scores1Half(p *float32, ldp int, q *float32, dh int, kv *byte, stride int, n int)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512BW, AVX512F, AVX512VL, MMX+
 TEXT ·avx512Scores1Half(SB), NOSPLIT, $0-56
 	MOVQ  n+48(FP), AX
 	MOVQ  AX, CX
@@ -5878,16 +5888,20 @@ some_step_done:
 	JZ          some_even
 	MOVL        $0x000000ff, R8
 	KMOVW       R8, K1
-	VCVTPH2PS.Z (R9), K1, Z4
+	VMOVDQU16.Z (R9), K1, Y4
+	VCVTPH2PS   Y4, Z4
 	MOVL        $0x000000ff, R8
 	KMOVW       R8, K1
-	VCVTPH2PS.Z (R10), K1, Z5
+	VMOVDQU16.Z (R10), K1, Y5
+	VCVTPH2PS   Y5, Z5
 	MOVL        $0x000000ff, R8
 	KMOVW       R8, K1
-	VCVTPH2PS.Z (R11), K1, Z6
+	VMOVDQU16.Z (R11), K1, Y6
+	VCVTPH2PS   Y6, Z6
 	MOVL        $0x000000ff, R8
 	KMOVW       R8, K1
-	VCVTPH2PS.Z (R12), K1, Z7
+	VMOVDQU16.Z (R12), K1, Y7
+	VCVTPH2PS   Y7, Z7
 	MOVL        $0x000000ff, R8
 	KMOVW       R8, K1
 	VMOVUPS.Z   (R13), K1, Z8
@@ -5952,7 +5966,8 @@ one_step_done:
 	JZ          one_even
 	MOVL        $0x000000ff, AX
 	KMOVW       AX, K1
-	VCVTPH2PS.Z (R8), K1, Z0
+	VMOVDQU16.Z (R8), K1, Y0
+	VCVTPH2PS   Y0, Z0
 	MOVL        $0x000000ff, AX
 	KMOVW       AX, K1
 	VMOVUPS.Z   (R9), K1, Z1

@@ -28,10 +28,11 @@ label test
  append %s
 `
 
-// kernelArguments: Bochs leaves the state of protection keys (bit 515 of the features) out of the areas it describes and
-// compact areas (321, 323) with it, so the kernel would give up on all vector state.
+// kernelArguments: Bochs misreports the state of protection keys (bit 515 of the features) and the size of compact areas
+// (321, 323), so the kernel would give up on all vector state. With UMIP, LA57, RDPID and FSRM (514, 528, 534, 580) it
+// faults early.
 const kernelArguments = "initrd=/initrd console=ttyS0 quiet mitigations=off nokaslr lpj=1000000 tsc=reliable " +
-	"random.trust_cpu=on clearcpuid=515,321,323"
+	"random.trust_cpu=on clearcpuid=321,323,514,515,528,534,580"
 
 const settings = `display_library: term
 memory: guest=512, host=512

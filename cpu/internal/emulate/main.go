@@ -34,7 +34,7 @@ func main() {
 	var m machine
 	flags := flag.NewFlagSet("emulate", flag.ExitOnError)
 	flags.StringVar(&m.kernel, "kernel", "", "the kernel `file` to boot")
-	flags.StringVar(&m.model, "model", "corei7_skylake_x", "Bochs's `name` of the processor")
+	flags.StringVar(&m.model, "model", "corei7_icelake_u", "Bochs's `name` of the processor")
 	flags.StringVar(&m.arguments, "append", "", "more `words` for the kernel's command line")
 	flags.DurationVar(&m.limit, "limit", 20*time.Minute, "how long the machine may run")
 	if err := flags.Parse(own); err != nil {
