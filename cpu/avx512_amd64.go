@@ -13,12 +13,13 @@ const (
 	wideStrip = 128
 )
 
-// avx512Kernels needs AVX-512 F, BW, DQ and VL. What is no product stays with AVX2: it is bound by memory or small.
+// avx512Kernels needs AVX-512 F, BW, DQ and VL. What is bound by memory or small stays with AVX2.
 var avx512Kernels = func() *kernelSet {
 	k := *avx2Kernels
 	k.name, k.pack, k.affine, k.dense = "avx512", avx512Pack, avx512Affine, avx512Dense
 	k.scores = func(a attentionCall) { tiledScores(a, avx512ScoresTiles) }
 	k.values = func(a attentionCall) { tiledValues(a, avx512ValuesTiles) }
+	k.expSum, k.geglu = avx512ExpSumOf, avx512GEGLUOf
 	return &k
 }()
 
@@ -186,4 +187,21 @@ var avx512ValuesTiles = []valuesTile{
 	{1, 16, avx512Values1x8Half, avx512Values1x8Float},
 	{1, 2, avx512Values1x1Half, avx512Values1x1Float},
 	{1, 1, simdValues1x1Half, simdValues1x1Float},
+}
+
+func avx512ExpSumOf(p []float32, shift float32) float32 {
+	var sum float32
+	n := len(p) / 16
+	if n > 0 {
+		sum = avx512ExpSum(&p[0], n, shift)
+	}
+	return sum + simdExpSumOf(p[16*n:], shift)
+}
+
+func avx512GEGLUOf(gate, up []float32) {
+	n := len(gate) / 16
+	if n > 0 {
+		avx512GEGLU(&gate[0], &up[0], n)
+	}
+	simdGEGLUOf(gate[16*n:], up[16*n:])
 }

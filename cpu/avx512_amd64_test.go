@@ -119,3 +119,23 @@ func TestWideAttentionEqualsNarrow(t *testing.T) {
 		}
 	})
 }
+
+func TestWideElementsEqualNarrowOnes(t *testing.T) {
+	eachWideSet(t, func(t *testing.T, k, like *kernelSet) {
+		for _, n := range []int{1, 8, 15, 16, 17, 40, 259} {
+			gate, up := activations(n), randomFloats(seeded(sized("wide geglu ", n)), n, 1)
+			want := append([]float32(nil), gate...)
+			k.geglu(gate, up)
+			like.geglu(want, up)
+			wantSameBits(t, sized("geglu of ", n), gate, want)
+			p := make([]float32, n)
+			for i := range p {
+				p[i] = 7 - float32(i)*float32(i)*0.37
+			}
+			want = append([]float32(nil), p...)
+			sum, wantSum := k.expSum(p, 7), like.expSum(want, 7)
+			wantSameBits(t, sized("exponentials of ", n), p, want)
+			wantNear(t, sized("sum of ", n), sum, float64(wantSum), float64(wantSum), tolerance["norm"])
+		}
+	})
+}

@@ -17,45 +17,57 @@ type int16Tile struct {
 	f    func(t *float32, w *int16, scales, biases *float32, x *int16, xscales, sums *float32, ldx, groups int)
 }
 
-// avx512Int16Kernels are avx512Kernels with 4-bit products on activations of 16 bits. 8-bit matrices (the router) keep
-// float32.
-var avx512Int16Kernels = avx512Int16Set("avx512-int16", int16Kernels512{
-	tiles: []int16Tile{
-		{12, avx512TileInt16x12}, {8, avx512TileInt16x8}, {4, avx512TileInt16x4}, {2, avx512TileInt16x2},
-		{1, avx512TileInt16x1},
-	},
-})
+// maddProducts multiply and add with two instructions, vnniProducts with one of VNNI.
+var (
+	maddProducts = int16Kernels512{
+		tiles: []int16Tile{
+			{12, avx512TileInt16x12}, {8, avx512TileInt16x8}, {4, avx512TileInt16x4}, {2, avx512TileInt16x2},
+			{1, avx512TileInt16x1},
+		},
+	}
+	vnniProducts = int16Kernels512{
+		vnni: true,
+		tiles: []int16Tile{
+			{12, avx512TileInt16VNNIx12}, {8, avx512TileInt16VNNIx8}, {4, avx512TileInt16VNNIx4},
+			{2, avx512TileInt16VNNIx2}, {1, avx512TileInt16VNNIx1},
+		},
+	}
+)
 
-// avx512VNNIKernels need VNNI besides: one instruction multiplies and adds.
-var avx512VNNIKernels = avx512Int16Set("avx512-vnni", int16Kernels512{
-	vnni: true,
-	tiles: []int16Tile{
-		{12, avx512TileInt16VNNIx12}, {8, avx512TileInt16VNNIx8}, {4, avx512TileInt16VNNIx4},
-		{2, avx512TileInt16VNNIx2}, {1, avx512TileInt16VNNIx1},
-	},
-})
+// avx512Int16Kernels are avx512Kernels with 4-bit products on activations of 16 bits, avx512VNNIKernels the same by
+// VNNI. 8-bit matrices (the router) keep float32.
+var (
+	avx512Int16Kernels = avx512Int16Set("avx512-int16", avx512Int16Affine)
+	avx512VNNIKernels  = avx512Int16Set("avx512-vnni", avx512VNNIAffine)
+)
 
-func avx512Int16Set(name string, products int16Kernels512) *kernelSet {
+func avx512Int16Set(name string, affine func(affineCall)) *kernelSet {
 	k := *avx512Kernels
-	k.name, k.rounds = name, true
-	k.pack = func(dst, x []float32, bits int) {
-		if bits != 4 {
-			avx512Pack(dst, x, bits)
-			return
-		}
-		int16Pack(dst, x, bits)
-	}
-	k.affine = func(a affineCall) {
-		switch {
-		case a.w.Bits != 4:
-			avx512Affine(a)
-		case a.rows == 1:
-			products.oneRow(a)
-		default:
-			widePanels(a, 2*wideStrip/groupSize, products.strip)
-		}
-	}
+	k.name, k.rounds, k.pack, k.affine = name, true, avx512Int16Pack, affine
 	return &k
+}
+
+func avx512Int16Pack(dst, x []float32, bits int) {
+	if bits != 4 {
+		avx512Pack(dst, x, bits)
+		return
+	}
+	int16Pack(dst, x, bits)
+}
+
+func avx512Int16Affine(a affineCall) { maddProducts.affine(a) }
+
+func avx512VNNIAffine(a affineCall) { vnniProducts.affine(a) }
+
+func (p int16Kernels512) affine(a affineCall) {
+	switch {
+	case a.w.Bits != 4:
+		avx512Affine(a)
+	case a.rows == 1:
+		p.oneRow(a)
+	default:
+		widePanels(a, 2*wideStrip/groupSize, p.strip)
+	}
 }
 
 func (p int16Kernels512) strip(a affineCall, s wideScratch, o, block, g, n int) {

@@ -250,3 +250,13 @@ func avx512Values1x8Float(o *float32, ldo int, chunks int, p *float32, ldp int, 
 //
 //go:noescape
 func avx512Values1x1Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
+
+// avx512ExpSum replaces blocks of 16 elements by exp(p-shift) and returns their sum. What is below e^-87 becomes 0.
+//
+//go:noescape
+func avx512ExpSum(p *float32, blocks int, shift float32) float32
+
+// avx512GEGLU replaces blocks of 16 gates by gelu(gate)*up.
+//
+//go:noescape
+func avx512GEGLU(gate *float32, up *float32, blocks int)

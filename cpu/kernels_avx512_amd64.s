@@ -7768,3 +7768,334 @@ chunk_done:
 done:
 	VZEROUPPER
 	RET
+
+// func avx512ExpSum(p *float32, blocks int, shift float32) float32
+// Requires: AVX, AVX512DQ, AVX512F, SSE
+TEXT ·avx512ExpSum(SB), NOSPLIT, $0-28
+	MOVQ         p+0(FP), AX
+	MOVQ         blocks+8(FP), CX
+	MOVSS        shift+16(FP), X0
+	VBROADCASTSS X0, Z0
+	VXORPS       Z1, Z1, Z1
+	TESTQ        CX, CX
+	JZ           block_done
+
+block:
+	VMOVUPS     (AX), Z2
+	VSUBPS      Z0, Z2, Z2
+	VCMPPS      $0x0d, exp<>+0(SB), Z2, K1
+	VMAXPS      exp<>+0(SB), Z2, Z2
+	VMINPS      exp<>+64(SB), Z2, Z2
+	VMULPS      exp<>+128(SB), Z2, Z3
+	VRNDSCALEPS $0x00, Z3, Z3
+	VMOVUPS     exp<>+192(SB), Z4
+	VFMADD213PS Z2, Z3, Z4
+	VFMADD231PS exp<>+256(SB), Z3, Z4
+	VMOVUPS     exp<>+320(SB), Z5
+	VFMADD213PS exp<>+384(SB), Z4, Z5
+	VFMADD213PS exp<>+448(SB), Z4, Z5
+	VFMADD213PS exp<>+512(SB), Z4, Z5
+	VFMADD213PS exp<>+576(SB), Z4, Z5
+	VMULPS      Z4, Z4, Z2
+	VFMADD213PS Z4, Z2, Z5
+	VADDPS      exp<>+640(SB), Z5, Z5
+	VCVTPS2DQ   Z3, Z3
+	VPSLLD      $0x17, Z3, Z3
+	VPADDD      Z3, Z5, Z2
+	VMOVAPS.Z   Z2, K1, Z2
+	VMOVUPS     Z2, (AX)
+	VADDPS      Z2, Z1, Z1
+	ADDQ        $0x00000040, AX
+	DECQ        CX
+	JNZ         block
+
+block_done:
+	VUNPCKLPS  Z1, Z1, Z0
+	VUNPCKHPS  Z1, Z1, Z1
+	VADDPS     Z1, Z0, Z0
+	VUNPCKLPD  Z0, Z0, Z1
+	VUNPCKHPD  Z0, Z0, Z0
+	VADDPS     Z0, Z1, Z1
+	VSHUFF32X4 $0x88, Z1, Z1, Z0
+	VSHUFF32X4 $0xdd, Z1, Z1, Z1
+	VADDPS     Z1, Z0, Z0
+	VSHUFF32X4 $0x88, Z0, Z0, Z1
+	VSHUFF32X4 $0xdd, Z0, Z0, Z0
+	VADDPS     Z0, Z1, Z1
+	MOVSS      X1, ret+24(FP)
+	VZEROUPPER
+	RET
+
+DATA exp<>+0(SB)/4, $(-87.33)
+DATA exp<>+4(SB)/4, $(-87.33)
+DATA exp<>+8(SB)/4, $(-87.33)
+DATA exp<>+12(SB)/4, $(-87.33)
+DATA exp<>+16(SB)/4, $(-87.33)
+DATA exp<>+20(SB)/4, $(-87.33)
+DATA exp<>+24(SB)/4, $(-87.33)
+DATA exp<>+28(SB)/4, $(-87.33)
+DATA exp<>+32(SB)/4, $(-87.33)
+DATA exp<>+36(SB)/4, $(-87.33)
+DATA exp<>+40(SB)/4, $(-87.33)
+DATA exp<>+44(SB)/4, $(-87.33)
+DATA exp<>+48(SB)/4, $(-87.33)
+DATA exp<>+52(SB)/4, $(-87.33)
+DATA exp<>+56(SB)/4, $(-87.33)
+DATA exp<>+60(SB)/4, $(-87.33)
+DATA exp<>+64(SB)/4, $(88.37)
+DATA exp<>+68(SB)/4, $(88.37)
+DATA exp<>+72(SB)/4, $(88.37)
+DATA exp<>+76(SB)/4, $(88.37)
+DATA exp<>+80(SB)/4, $(88.37)
+DATA exp<>+84(SB)/4, $(88.37)
+DATA exp<>+88(SB)/4, $(88.37)
+DATA exp<>+92(SB)/4, $(88.37)
+DATA exp<>+96(SB)/4, $(88.37)
+DATA exp<>+100(SB)/4, $(88.37)
+DATA exp<>+104(SB)/4, $(88.37)
+DATA exp<>+108(SB)/4, $(88.37)
+DATA exp<>+112(SB)/4, $(88.37)
+DATA exp<>+116(SB)/4, $(88.37)
+DATA exp<>+120(SB)/4, $(88.37)
+DATA exp<>+124(SB)/4, $(88.37)
+DATA exp<>+128(SB)/4, $(1.442695)
+DATA exp<>+132(SB)/4, $(1.442695)
+DATA exp<>+136(SB)/4, $(1.442695)
+DATA exp<>+140(SB)/4, $(1.442695)
+DATA exp<>+144(SB)/4, $(1.442695)
+DATA exp<>+148(SB)/4, $(1.442695)
+DATA exp<>+152(SB)/4, $(1.442695)
+DATA exp<>+156(SB)/4, $(1.442695)
+DATA exp<>+160(SB)/4, $(1.442695)
+DATA exp<>+164(SB)/4, $(1.442695)
+DATA exp<>+168(SB)/4, $(1.442695)
+DATA exp<>+172(SB)/4, $(1.442695)
+DATA exp<>+176(SB)/4, $(1.442695)
+DATA exp<>+180(SB)/4, $(1.442695)
+DATA exp<>+184(SB)/4, $(1.442695)
+DATA exp<>+188(SB)/4, $(1.442695)
+DATA exp<>+192(SB)/4, $(-0.6933594)
+DATA exp<>+196(SB)/4, $(-0.6933594)
+DATA exp<>+200(SB)/4, $(-0.6933594)
+DATA exp<>+204(SB)/4, $(-0.6933594)
+DATA exp<>+208(SB)/4, $(-0.6933594)
+DATA exp<>+212(SB)/4, $(-0.6933594)
+DATA exp<>+216(SB)/4, $(-0.6933594)
+DATA exp<>+220(SB)/4, $(-0.6933594)
+DATA exp<>+224(SB)/4, $(-0.6933594)
+DATA exp<>+228(SB)/4, $(-0.6933594)
+DATA exp<>+232(SB)/4, $(-0.6933594)
+DATA exp<>+236(SB)/4, $(-0.6933594)
+DATA exp<>+240(SB)/4, $(-0.6933594)
+DATA exp<>+244(SB)/4, $(-0.6933594)
+DATA exp<>+248(SB)/4, $(-0.6933594)
+DATA exp<>+252(SB)/4, $(-0.6933594)
+DATA exp<>+256(SB)/4, $(0.00021219444)
+DATA exp<>+260(SB)/4, $(0.00021219444)
+DATA exp<>+264(SB)/4, $(0.00021219444)
+DATA exp<>+268(SB)/4, $(0.00021219444)
+DATA exp<>+272(SB)/4, $(0.00021219444)
+DATA exp<>+276(SB)/4, $(0.00021219444)
+DATA exp<>+280(SB)/4, $(0.00021219444)
+DATA exp<>+284(SB)/4, $(0.00021219444)
+DATA exp<>+288(SB)/4, $(0.00021219444)
+DATA exp<>+292(SB)/4, $(0.00021219444)
+DATA exp<>+296(SB)/4, $(0.00021219444)
+DATA exp<>+300(SB)/4, $(0.00021219444)
+DATA exp<>+304(SB)/4, $(0.00021219444)
+DATA exp<>+308(SB)/4, $(0.00021219444)
+DATA exp<>+312(SB)/4, $(0.00021219444)
+DATA exp<>+316(SB)/4, $(0.00021219444)
+DATA exp<>+320(SB)/4, $(0.001381457)
+DATA exp<>+324(SB)/4, $(0.001381457)
+DATA exp<>+328(SB)/4, $(0.001381457)
+DATA exp<>+332(SB)/4, $(0.001381457)
+DATA exp<>+336(SB)/4, $(0.001381457)
+DATA exp<>+340(SB)/4, $(0.001381457)
+DATA exp<>+344(SB)/4, $(0.001381457)
+DATA exp<>+348(SB)/4, $(0.001381457)
+DATA exp<>+352(SB)/4, $(0.001381457)
+DATA exp<>+356(SB)/4, $(0.001381457)
+DATA exp<>+360(SB)/4, $(0.001381457)
+DATA exp<>+364(SB)/4, $(0.001381457)
+DATA exp<>+368(SB)/4, $(0.001381457)
+DATA exp<>+372(SB)/4, $(0.001381457)
+DATA exp<>+376(SB)/4, $(0.001381457)
+DATA exp<>+380(SB)/4, $(0.001381457)
+DATA exp<>+384(SB)/4, $(0.008368731)
+DATA exp<>+388(SB)/4, $(0.008368731)
+DATA exp<>+392(SB)/4, $(0.008368731)
+DATA exp<>+396(SB)/4, $(0.008368731)
+DATA exp<>+400(SB)/4, $(0.008368731)
+DATA exp<>+404(SB)/4, $(0.008368731)
+DATA exp<>+408(SB)/4, $(0.008368731)
+DATA exp<>+412(SB)/4, $(0.008368731)
+DATA exp<>+416(SB)/4, $(0.008368731)
+DATA exp<>+420(SB)/4, $(0.008368731)
+DATA exp<>+424(SB)/4, $(0.008368731)
+DATA exp<>+428(SB)/4, $(0.008368731)
+DATA exp<>+432(SB)/4, $(0.008368731)
+DATA exp<>+436(SB)/4, $(0.008368731)
+DATA exp<>+440(SB)/4, $(0.008368731)
+DATA exp<>+444(SB)/4, $(0.008368731)
+DATA exp<>+448(SB)/4, $(0.04166839)
+DATA exp<>+452(SB)/4, $(0.04166839)
+DATA exp<>+456(SB)/4, $(0.04166839)
+DATA exp<>+460(SB)/4, $(0.04166839)
+DATA exp<>+464(SB)/4, $(0.04166839)
+DATA exp<>+468(SB)/4, $(0.04166839)
+DATA exp<>+472(SB)/4, $(0.04166839)
+DATA exp<>+476(SB)/4, $(0.04166839)
+DATA exp<>+480(SB)/4, $(0.04166839)
+DATA exp<>+484(SB)/4, $(0.04166839)
+DATA exp<>+488(SB)/4, $(0.04166839)
+DATA exp<>+492(SB)/4, $(0.04166839)
+DATA exp<>+496(SB)/4, $(0.04166839)
+DATA exp<>+500(SB)/4, $(0.04166839)
+DATA exp<>+504(SB)/4, $(0.04166839)
+DATA exp<>+508(SB)/4, $(0.04166839)
+DATA exp<>+512(SB)/4, $(0.16666521)
+DATA exp<>+516(SB)/4, $(0.16666521)
+DATA exp<>+520(SB)/4, $(0.16666521)
+DATA exp<>+524(SB)/4, $(0.16666521)
+DATA exp<>+528(SB)/4, $(0.16666521)
+DATA exp<>+532(SB)/4, $(0.16666521)
+DATA exp<>+536(SB)/4, $(0.16666521)
+DATA exp<>+540(SB)/4, $(0.16666521)
+DATA exp<>+544(SB)/4, $(0.16666521)
+DATA exp<>+548(SB)/4, $(0.16666521)
+DATA exp<>+552(SB)/4, $(0.16666521)
+DATA exp<>+556(SB)/4, $(0.16666521)
+DATA exp<>+560(SB)/4, $(0.16666521)
+DATA exp<>+564(SB)/4, $(0.16666521)
+DATA exp<>+568(SB)/4, $(0.16666521)
+DATA exp<>+572(SB)/4, $(0.16666521)
+DATA exp<>+576(SB)/4, $(0.49999994)
+DATA exp<>+580(SB)/4, $(0.49999994)
+DATA exp<>+584(SB)/4, $(0.49999994)
+DATA exp<>+588(SB)/4, $(0.49999994)
+DATA exp<>+592(SB)/4, $(0.49999994)
+DATA exp<>+596(SB)/4, $(0.49999994)
+DATA exp<>+600(SB)/4, $(0.49999994)
+DATA exp<>+604(SB)/4, $(0.49999994)
+DATA exp<>+608(SB)/4, $(0.49999994)
+DATA exp<>+612(SB)/4, $(0.49999994)
+DATA exp<>+616(SB)/4, $(0.49999994)
+DATA exp<>+620(SB)/4, $(0.49999994)
+DATA exp<>+624(SB)/4, $(0.49999994)
+DATA exp<>+628(SB)/4, $(0.49999994)
+DATA exp<>+632(SB)/4, $(0.49999994)
+DATA exp<>+636(SB)/4, $(0.49999994)
+DATA exp<>+640(SB)/4, $(1.0)
+DATA exp<>+644(SB)/4, $(1.0)
+DATA exp<>+648(SB)/4, $(1.0)
+DATA exp<>+652(SB)/4, $(1.0)
+DATA exp<>+656(SB)/4, $(1.0)
+DATA exp<>+660(SB)/4, $(1.0)
+DATA exp<>+664(SB)/4, $(1.0)
+DATA exp<>+668(SB)/4, $(1.0)
+DATA exp<>+672(SB)/4, $(1.0)
+DATA exp<>+676(SB)/4, $(1.0)
+DATA exp<>+680(SB)/4, $(1.0)
+DATA exp<>+684(SB)/4, $(1.0)
+DATA exp<>+688(SB)/4, $(1.0)
+DATA exp<>+692(SB)/4, $(1.0)
+DATA exp<>+696(SB)/4, $(1.0)
+DATA exp<>+700(SB)/4, $(1.0)
+GLOBL exp<>(SB), RODATA|NOPTR, $704
+
+// func avx512GEGLU(gate *float32, up *float32, blocks int)
+// Requires: AVX, AVX512F
+TEXT ·avx512GEGLU(SB), NOSPLIT, $0-24
+	MOVQ  gate+0(FP), AX
+	MOVQ  up+8(FP), CX
+	MOVQ  blocks+16(FP), DX
+	TESTQ DX, DX
+	JZ    block_done
+
+block:
+	VMOVUPS     (AX), Z0
+	VMULPS      Z0, Z0, Z1
+	VMOVUPS     geglu<>+0(SB), Z2
+	VFMADD213PS geglu<>+64(SB), Z2, Z1
+	VMULPS      Z0, Z1, Z1
+	VMAXPS      exp<>+0(SB), Z1, Z1
+	VMINPS      exp<>+64(SB), Z1, Z1
+	VMULPS      exp<>+128(SB), Z1, Z2
+	VRNDSCALEPS $0x00, Z2, Z2
+	VMOVUPS     exp<>+192(SB), Z3
+	VFMADD213PS Z1, Z2, Z3
+	VFMADD231PS exp<>+256(SB), Z2, Z3
+	VMOVUPS     exp<>+320(SB), Z4
+	VFMADD213PS exp<>+384(SB), Z3, Z4
+	VFMADD213PS exp<>+448(SB), Z3, Z4
+	VFMADD213PS exp<>+512(SB), Z3, Z4
+	VFMADD213PS exp<>+576(SB), Z3, Z4
+	VMULPS      Z3, Z3, Z1
+	VFMADD213PS Z3, Z1, Z4
+	VADDPS      exp<>+640(SB), Z4, Z4
+	VCVTPS2DQ   Z2, Z2
+	VPSLLD      $0x17, Z2, Z2
+	VPADDD      Z2, Z4, Z1
+	VADDPS      geglu<>+128(SB), Z1, Z1
+	VDIVPS      Z1, Z0, Z0
+	VMULPS      (CX), Z0, Z0
+	VMOVUPS     Z0, (AX)
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x00000040, CX
+	DECQ        DX
+	JNZ         block
+
+block_done:
+	VZEROUPPER
+	RET
+
+DATA geglu<>+0(SB)/4, $(-0.071354814)
+DATA geglu<>+4(SB)/4, $(-0.071354814)
+DATA geglu<>+8(SB)/4, $(-0.071354814)
+DATA geglu<>+12(SB)/4, $(-0.071354814)
+DATA geglu<>+16(SB)/4, $(-0.071354814)
+DATA geglu<>+20(SB)/4, $(-0.071354814)
+DATA geglu<>+24(SB)/4, $(-0.071354814)
+DATA geglu<>+28(SB)/4, $(-0.071354814)
+DATA geglu<>+32(SB)/4, $(-0.071354814)
+DATA geglu<>+36(SB)/4, $(-0.071354814)
+DATA geglu<>+40(SB)/4, $(-0.071354814)
+DATA geglu<>+44(SB)/4, $(-0.071354814)
+DATA geglu<>+48(SB)/4, $(-0.071354814)
+DATA geglu<>+52(SB)/4, $(-0.071354814)
+DATA geglu<>+56(SB)/4, $(-0.071354814)
+DATA geglu<>+60(SB)/4, $(-0.071354814)
+DATA geglu<>+64(SB)/4, $(-1.5957692)
+DATA geglu<>+68(SB)/4, $(-1.5957692)
+DATA geglu<>+72(SB)/4, $(-1.5957692)
+DATA geglu<>+76(SB)/4, $(-1.5957692)
+DATA geglu<>+80(SB)/4, $(-1.5957692)
+DATA geglu<>+84(SB)/4, $(-1.5957692)
+DATA geglu<>+88(SB)/4, $(-1.5957692)
+DATA geglu<>+92(SB)/4, $(-1.5957692)
+DATA geglu<>+96(SB)/4, $(-1.5957692)
+DATA geglu<>+100(SB)/4, $(-1.5957692)
+DATA geglu<>+104(SB)/4, $(-1.5957692)
+DATA geglu<>+108(SB)/4, $(-1.5957692)
+DATA geglu<>+112(SB)/4, $(-1.5957692)
+DATA geglu<>+116(SB)/4, $(-1.5957692)
+DATA geglu<>+120(SB)/4, $(-1.5957692)
+DATA geglu<>+124(SB)/4, $(-1.5957692)
+DATA geglu<>+128(SB)/4, $(1.0)
+DATA geglu<>+132(SB)/4, $(1.0)
+DATA geglu<>+136(SB)/4, $(1.0)
+DATA geglu<>+140(SB)/4, $(1.0)
+DATA geglu<>+144(SB)/4, $(1.0)
+DATA geglu<>+148(SB)/4, $(1.0)
+DATA geglu<>+152(SB)/4, $(1.0)
+DATA geglu<>+156(SB)/4, $(1.0)
+DATA geglu<>+160(SB)/4, $(1.0)
+DATA geglu<>+164(SB)/4, $(1.0)
+DATA geglu<>+168(SB)/4, $(1.0)
+DATA geglu<>+172(SB)/4, $(1.0)
+DATA geglu<>+176(SB)/4, $(1.0)
+DATA geglu<>+180(SB)/4, $(1.0)
+DATA geglu<>+184(SB)/4, $(1.0)
+DATA geglu<>+188(SB)/4, $(1.0)
+GLOBL geglu<>(SB), RODATA|NOPTR, $192

@@ -36,6 +36,8 @@ func avx512() {
 			values(t[0], t[1], half)
 		}
 	}
+	expSum()
+	geglu()
 }
 
 // maskOf has the first n of most elements, all when there are more.

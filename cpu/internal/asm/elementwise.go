@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"math"
 
 	. "github.com/mmcloughlin/avo/build"
@@ -8,7 +9,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// exp is e^x for eight lanes: x = n*ln2 + r, e^r = 1 + r + r^2*P(r), times 2^n through the exponent bits. P is a
+// exp is e^x in every lane: x = n*ln2 + r, e^r = 1 + r + r^2*P(r), times 2^n through the exponent bits. P is a
 // minimax fit of relative error 3.1e-9 over |r| <= ln2/2, so float32 rounding dominates: below 1.2e-7 in all. x is
 // held between -87.33 and 88.37, where results are normal numbers.
 type exp struct{ constant func(i int) Mem }
@@ -28,13 +29,13 @@ func newExp() exp { return exp{broadcasts("exp", expConstants...)} }
 func (e exp) of(x reg.VecVirtual) {
 	VMAXPS(e.constant(0), x, x)
 	VMINPS(e.constant(1), x, x)
-	n, r := YMM(), YMM()
+	n, r := vec(), vec()
 	VMULPS(e.constant(2), x, n)
-	VROUNDPS(Imm(0), n, n)
+	roundEven(n)
 	VMOVUPS(e.constant(3), r)
 	VFMADD213PS(x, n, r)
 	VFMADD231PS(e.constant(4), n, r)
-	p := YMM()
+	p := vec()
 	VMOVUPS(e.constant(5), p)
 	for i := 6; i <= 9; i++ {
 		VFMADD213PS(e.constant(i), r, p)
@@ -47,8 +48,29 @@ func (e exp) of(x reg.VecVirtual) {
 	VPADDD(n, p, x)
 }
 
+// roundEven replaces x by the nearest integer.
+func roundEven(x reg.VecVirtual) {
+	if lane == 64 {
+		VRNDSCALEPS(Imm(0), x, x)
+		return
+	}
+	VROUNDPS(Imm(0), x, x)
+}
+
+// keepFrom remembers the lanes where x is at least low; what it returns clears the others of x.
+func keepFrom(x reg.VecVirtual, low Mem) func() {
+	if lane == 64 {
+		k := K()
+		VCMPPS(Imm(13), low, x, k)
+		return func() { VMOVAPS_Z(x, k, x) }
+	}
+	k := YMM()
+	VCMPPS(Imm(13), low, x, k)
+	return func() { VANDPS(k, x, x) }
+}
+
 func broadcast(name string) reg.VecVirtual {
-	x, y := XMM(), YMM()
+	x, y := XMM(), vec()
 	Load(Param(name), x)
 	VBROADCASTSS(x, y)
 	return y
@@ -61,41 +83,41 @@ func returnFloat(x reg.VecVirtual) {
 }
 
 func expSum() {
-	kernel("simdExpSum",
+	kernel(prefix+"ExpSum",
 		"func(p *float32, blocks int, shift float32) float32",
-		"simdExpSum replaces blocks of 8 elements by exp(p-shift) and returns their sum. What is below "+
-			"e^-87 becomes 0.")
+		fmt.Sprintf("%sExpSum replaces blocks of %d elements by exp(p-shift) and returns their sum. What is below "+
+			"e^-87 becomes 0.", prefix, lane/4))
 	p, blocks := ptr("p"), ptr("blocks")
 	e := newExp()
 	shift, sum := broadcast("shift"), zero()
 	times("block", blocks, func() {
-		x, low := YMM(), YMM()
+		x := vec()
 		VMOVUPS(Mem{Base: p}, x)
 		VSUBPS(shift, x, x)
-		VCMPPS(Imm(13), e.constant(0), x, low) // x >= the lower bound
+		keep := keepFrom(x, e.constant(0))
 		e.of(x)
-		VANDPS(low, x, x)
+		keep()
 		VMOVUPS(x, Mem{Base: p})
 		VADDPS(x, sum, sum)
 		advance(p, lane)
 	})
-	returnFloat(sum8(sum))
+	returnFloat(laneSum(sum))
 }
 
 // geglu: gelu(t) = t / (1 + exp(-2u)), u = sqrt(2/pi)*(t + 0.044715*t^3), the tanh form rewritten.
 func geglu() {
-	kernel("simdGEGLU",
+	kernel(prefix+"GEGLU",
 		"func(gate, up *float32, blocks int)",
-		"simdGEGLU replaces blocks of 8 gates by gelu(gate)*up.")
+		fmt.Sprintf("%sGEGLU replaces blocks of %d gates by gelu(gate)*up.", prefix, lane/4))
 	gate, up, blocks := ptr("gate"), ptr("up"), ptr("blocks")
 	e := newExp()
 	const root = 0.797884560802865355879892 // sqrt(2/pi)
 	c := broadcasts("geglu", -2*root*0.044715, -2*root, 1)
 	times("block", blocks, func() {
-		t, u := YMM(), YMM()
+		t, u := vec(), vec()
 		VMOVUPS(Mem{Base: gate}, t)
 		VMULPS(t, t, u)
-		k := YMM()
+		k := vec()
 		VMOVUPS(c(0), k)
 		VFMADD213PS(c(1), k, u)
 		VMULPS(t, u, u)

@@ -116,11 +116,11 @@ func table(name string, size int, values ...Constant) Mem {
 	return m
 }
 
-// broadcasts is a table of constants, each in eight lanes.
+// broadcasts is a table of constants, each in every lane.
 func broadcasts(name string, values ...float32) func(i int) Mem {
 	var lanes []Constant
 	for _, v := range values {
-		for range 8 {
+		for range lane / 4 {
 			lanes = append(lanes, F32(v))
 		}
 	}
@@ -170,8 +170,18 @@ func sum8x4(y [4]reg.VecVirtual) reg.VecVirtual {
 	return t[0]
 }
 
+// laneSum leaves the sum of the lanes in the first one of the result.
+func laneSum(v reg.VecVirtual) reg.VecVirtual {
+	if lane == 32 {
+		return sum8(v)
+	}
+	low, high := quarterSums([]reg.VecVirtual{v}, VADDPS)
+	VADDPS(high, low, low)
+	return low.AsX().(reg.VecVirtual)
+}
+
 func zero() reg.VecVirtual {
-	y := YMM()
+	y := vec()
 	VXORPS(y, y, y)
 	return y
 }
