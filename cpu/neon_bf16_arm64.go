@@ -5,7 +5,8 @@ package cpu
 // neonBF16Kernels are neonMatrixKernels with products of bfloat16 matrices by the matrix instruction of that type
 // (FEAT_BF16). Weights stay as they are. Activations are two bfloat16, the nearest one and the nearest to what it
 // leaves: 2^-17 of each element is lost at most, where one bfloat16 would lose 2^-9. Products are exact; sums of
-// products are rounded to odd, which loses one bit more than the nearest float32.
+// products are rounded to odd, which loses one bit more than the nearest float32. (FEAT_EBF16 rounds otherwise where a
+// program asks for it, which Go's runtime does not: all processors have the same bits.)
 var neonBF16Kernels = func() *kernelSet {
 	k := *neonMatrixKernels
 	k.name, k.packDense, k.dense = "neon-bf16", neonBF16Pack, neonBF16Dense
