@@ -69,49 +69,60 @@ static inline Quad quad_at(uint4 codes, uint4 scales, uint4 biases, uint4 rows, 
 
 // Where a lane reads next.
 struct Reader {
-    device const uchar *codes[4];
-    device const ushort *scales[4], *biases[4];
+    device const uchar *weights;
+    Quad at;
     device const float *x;
     uint one;
 };
 
 template <uint BITS>
 static inline Reader reader_at(device const uchar *weights, Quad at, device const float *x, uint inputs, uint lane) {
-    const uint group = lane / (2 * BITS);  // a lane's word is of this group of the round's
     Reader r;
-    for (uint o = 0; o < 4; ++o) {
-        r.codes[o] = weights + at.codes[o] + 4 * lane;
-        r.scales[o] = (device const ushort *)(weights + at.scales[o]) + group;
-        r.biases[o] = (device const ushort *)(weights + at.biases[o]) + group;
-    }
+    r.weights = weights;
+    r.at.codes = at.codes + 4 * lane;
+    r.at.scales = at.scales + lane / (2 * BITS) * 2;  // a lane's word is of this group of the round's
+    r.at.biases = at.biases + lane / (2 * BITS) * 2;
     r.x = x + lane * (32 / BITS);
     r.one = 0x4B000000u | inputs >> 31;  // the same as without: a compiler would spell a constant out at every use
     return r;
 }
 
-// affine_rounds adds a lane's words of N rounds, whose bytes are all asked for before any is used.
-template <uint BITS, uint R, bool ALIGNED, uint N>
-static inline void affine_rounds(thread Reader &in, thread const uint *row, thread float4 *sum) {
-    constexpr uint per_word = 32 / BITS;
+// What a lane reads of a round: a word of codes, a scale and a bias of each output.
+struct Round {
+    uint4 words, scales, biases;
+};
+
+// affine_load asks for a lane's words of N rounds.
+template <uint BITS, bool ALIGNED, uint N>
+static inline void affine_load(thread Reader &in, thread Round *round) {
     constexpr uint groups = LANES / (2 * BITS);  // of a round
-    uint4 words[N], scales[N], biases[N];
     #pragma unroll
     for (uint n = 0; n < N; ++n) {
         #pragma unroll
         for (uint o = 0; o < 4; ++o) {
-            words[n][o] = code_word<BITS, ALIGNED>(in.codes[o] + n * 4 * LANES);
-            scales[n][o] = in.scales[o][n * groups];
-            biases[n][o] = in.biases[o][n * groups];
+            round[n].words[o] = code_word<BITS, ALIGNED>(in.weights + in.at.codes[o] + n * 4 * LANES);
+            round[n].scales[o] = ((device const ushort *)(in.weights + in.at.scales[o]))[n * groups];
+            round[n].biases[o] = ((device const ushort *)(in.weights + in.at.biases[o]))[n * groups];
         }
     }
+    in.at.codes += N * 4 * LANES;
+    in.at.scales += N * groups * 2;
+    in.at.biases += N * groups * 2;
+}
+
+// affine_add adds what N rounds hold.
+template <uint BITS, uint R, uint N>
+static inline void affine_add(thread Reader &in, thread const Round *round, thread const uint *row, thread float4 *sum) {
+    constexpr uint per_word = 32 / BITS;
     #pragma unroll
     for (uint n = 0; n < N; ++n) {
-        const float4 scale = as_type<float4>(scales[n] << 16), bias = as_type<float4>(biases[n] << 16);
+        const uint4 words = round[n].words;
+        const float4 scale = as_type<float4>(round[n].scales << 16), bias = as_type<float4>(round[n].biases << 16);
         float4 q[per_word];
         #pragma unroll
         for (uint j = 0; j < per_word; ++j) {
             const uint at = R == 1 ? place<BITS>(j) * BITS : 0, shift = R == 1 ? shifted<BITS>(j) : j * BITS;
-            q[j] = codes(words[n] >> shift, ((1u << BITS) - 1) << at, in.one);
+            q[j] = codes(words >> shift, ((1u << BITS) - 1) << at, in.one);
         }
         #pragma unroll
         for (uint r = 0; r < R; ++r) {
@@ -130,27 +141,35 @@ static inline void affine_rounds(thread Reader &in, thread const uint *row, thre
             sum[r] = fma(scale, dot, fma(bias, float4(t), sum[r]));
         }
     }
-    #pragma unroll
-    for (uint o = 0; o < 4; ++o) {
-        in.codes[o] += N * 4 * LANES;
-        in.scales[o] += N * groups;
-        in.biases[o] += N * groups;
-    }
     in.x += N * LANES * per_word;
 }
 
-// affine_walk adds all of a lane's words. With one row, memory sets the pace: two rounds are under way at a time.
+// affine_walk adds all of a lane's words. With one row, memory sets the pace: the next two rounds are asked for before the
+// present two are added.
 template <uint BITS, uint R, bool ALIGNED>
 static inline void affine_walk(thread Reader &in, thread const uint *row, uint words, uint lane, thread float4 *sum) {
     uint rounds = words / LANES;
-    for (; R == 1 && rounds >= 2; rounds -= 2) {
-        affine_rounds<BITS, R, ALIGNED, 2>(in, row, sum);
+    if (R == 1 && rounds >= 2) {
+        Round now[2];
+        affine_load<BITS, ALIGNED, 2>(in, now);
+        for (rounds -= 2; rounds >= 2; rounds -= 2) {
+            Round next[2];
+            affine_load<BITS, ALIGNED, 2>(in, next);
+            affine_add<BITS, R, 2>(in, now, row, sum);
+            now[0] = next[0];
+            now[1] = next[1];
+        }
+        affine_add<BITS, R, 2>(in, now, row, sum);
     }
     for (; rounds > 0; --rounds) {
-        affine_rounds<BITS, R, ALIGNED, 1>(in, row, sum);
+        Round now[1];
+        affine_load<BITS, ALIGNED, 1>(in, now);
+        affine_add<BITS, R, 1>(in, now, row, sum);
     }
     if (lane < words % LANES) {
-        affine_rounds<BITS, R, ALIGNED, 1>(in, row, sum);
+        Round now[1];
+        affine_load<BITS, ALIGNED, 1>(in, now);
+        affine_add<BITS, R, 1>(in, now, row, sum);
     }
 }
 
