@@ -16,6 +16,9 @@ import (
 // pickBackend returns what --backend asks for. A GPU that cannot be used is an error for metal; for auto the CPU takes
 // over, and f.notice says why unless there simply is no such GPU.
 func (f *modelFlags) pickBackend(onCPU *cpu.Backend) (core.Backend, error) {
+	if f.tensors {
+		f.notice = "--metal-tensors changes nothing: the CPU computes"
+	}
 	switch f.backend {
 	case "cpu", "":
 		return onCPU, nil
@@ -27,12 +30,16 @@ func (f *modelFlags) pickBackend(onCPU *cpu.Backend) (core.Backend, error) {
 		return f.gpu, nil
 	}
 	g, err := openGPU(context.Background(), metal.Options{TensorText: f.tensors})
+	var checked *metal.SelfCheck
 	if err == nil {
-		_, err = g.check(false)
+		checked, err = g.check(false)
 	}
 	switch {
 	case err == nil:
-		f.gpu = g.backend
+		f.gpu, f.notice = g.backend, ""
+		if f.tensors && checked.TensorsOff != "" {
+			f.notice = "--metal-tensors changes nothing: " + checked.TensorsOff
+		}
 		return f.gpu, nil
 	case f.backend == "metal":
 		return onCPU, err

@@ -132,7 +132,13 @@ func TestTensorOperationsAreUsedForPromptsWhenAskedFor(t *testing.T) {
 	ask := []string{"chat", "--quiet", "--temperature", "0", "--max-new", "12", "--backend"}
 	want, _, _ := onStandin(t, m5, nil, append(ask, "cpu", "hello")...)
 	got, stderr, status := onStandin(t, m5, nil, append(ask, "metal", "--metal-tensors", "hello")...)
-	if status != 0 || got != want {
+	if status != 0 || got != want || strings.Contains(stderr, "--metal-tensors") {
 		t.Errorf("status %d, %q, want %q; %s", status, got, want, stderr)
+	}
+	for device, why := range map[standin.Options]string{{}: "no Metal 4", {AppleFamily: 9, Metal4: true}: "Apple9"} {
+		_, stderr, status := onStandin(t, device, nil, append(ask, "metal", "--metal-tensors", "hello")...)
+		if status != 0 || !strings.Contains(stderr, "--metal-tensors changes nothing") || !strings.Contains(stderr, why) {
+			t.Errorf("%+v: status %d, %s", device, status, stderr)
+		}
 	}
 }
