@@ -30,7 +30,7 @@ type affineCall struct {
 }
 
 // packedLen is the length of a packed row of in activations: the activations in the order that the kernel set wants
-// them, then the sum of each group, then zeros up to a multiple of 8.
+// them, then the sum of each group, then zeros up to a multiple of 8. A set that rounds may fill that space otherwise.
 func packedLen(in int) int { return in + (in/groupSize+7)&^7 }
 
 // scratchLen is what one worker needs for products with rows of in quantized weights.

@@ -7,8 +7,8 @@ import "github.com/fieldfare/fieldfare/core"
 // lo and hi, nor on how many rows a call has.
 type kernelSet struct {
 	name string
-	// rounds tells that 4-bit products round activations to 16 bits, and perhaps bf16 products to 17. See loss_test.go and
-	// tower_loss_test.go for what that costs.
+	// rounds tells that 4-bit products round activations, to 8 bits when the name says so, else to 16, and perhaps bf16
+	// products to 17. See loss_test.go and tower_loss_test.go for what that costs.
 	rounds bool
 
 	// pack prepares one row of activations for affine products: affine.go.

@@ -19,7 +19,7 @@ func machineKernels() (sets []*kernelSet) {
 		sets = append(sets, avx512Int16Kernels, avx512Kernels)
 	}
 	if avx2 {
-		sets = append(sets, avx2Int16Kernels, avx2Kernels)
+		sets = append(sets, avx2Int8Kernels, avx2Int16Kernels, avx2Kernels)
 	}
 	return sets
 }

@@ -97,6 +97,53 @@ func avx2TileInt16x1(t *float32, w *int16, scales *float32, scaleStride int, x *
 //go:noescape
 func avx2TileInt16x2(t *float32, w *int16, scales *float32, scaleStride int, x *int16, xscales *float32, ldx int, groups int, count int, scratch *float32)
 
+// avx2PackInt8 writes groups of x as an int8Row.
+//
+//go:noescape
+func avx2PackInt8(dst *byte, x *float32, groups int)
+
+// avx2ScalesInt8 widens blocks of 8 groups of the scales and biases of eight outputs, stride bytes apart, to dst,
+// [8*blocks, 2, 8].
+//
+//go:noescape
+func avx2ScalesInt8(dst *float32, scales *byte, biases *byte, stride int, blocks int)
+
+// avx2GemvInt8 multiplies one packed row with eight outputs of 4-bit codes, stride bytes apart. scales are those of
+// avx2ScalesInt8.
+//
+//go:noescape
+func avx2GemvInt8(y *float32, codes *byte, stride int, scales *float32, x *byte, groups int)
+
+// avx2UnpackInt8 widens groups of 4-bit codes of eight outputs, stride bytes apart, to dst, [groups, 8, 2, 8, 4]: the
+// even, then the odd elements of eight, of each output.
+//
+//go:noescape
+func avx2UnpackInt8(dst *byte, codes *byte, stride int, groups int)
+
+// avx2TileInt8x1x2 adds groups of panels w, [1, panelGroups*512] codes, to the sums t, [count*2, 1, 8]. Strides are in
+// bytes; scales are those of avx2ScalesInt8, scaleStride from one panel to the next.
+//
+//go:noescape
+func avx2TileInt8x1x2(t *float32, w *byte, scales *float32, scaleStride int, x *byte, ldx int, groups int, count int)
+
+// avx2TileInt8x1x3 adds groups of panels w, [1, panelGroups*512] codes, to the sums t, [count*3, 1, 8]. Strides are in
+// bytes; scales are those of avx2ScalesInt8, scaleStride from one panel to the next.
+//
+//go:noescape
+func avx2TileInt8x1x3(t *float32, w *byte, scales *float32, scaleStride int, x *byte, ldx int, groups int, count int)
+
+// avx2TileInt8x2x2 adds groups of panels w, [2, panelGroups*512] codes, to the sums t, [count*2, 2, 8]. Strides are in
+// bytes; scales are those of avx2ScalesInt8, scaleStride from one panel to the next.
+//
+//go:noescape
+func avx2TileInt8x2x2(t *float32, w *byte, scales *float32, scaleStride int, x *byte, ldx int, groups int, count int)
+
+// avx2TileInt8x2x3 adds groups of panels w, [2, panelGroups*512] codes, to the sums t, [count*3, 2, 8]. Strides are in
+// bytes; scales are those of avx2ScalesInt8, scaleStride from one panel to the next.
+//
+//go:noescape
+func avx2TileInt8x2x3(t *float32, w *byte, scales *float32, scaleStride int, x *byte, ldx int, groups int, count int)
+
 // avx2Pack4 writes each group of x, taken as an 8 by 8 matrix, transposed, row k times 16^-k (the last row as it is).
 //
 //go:noescape

@@ -44,6 +44,7 @@ func avx2() {
 	unpackInt16()
 	tileInt16(1)
 	tileInt16(2)
+	int8Kernels()
 	pack4()
 	widen()
 	for _, half := range []bool{true, false} {
