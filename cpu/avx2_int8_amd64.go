@@ -8,7 +8,7 @@ import "unsafe"
 // router) keep float32.
 var avx2Int8Kernels = func() *kernelSet {
 	k := *avx2Kernels
-	k.name, k.rounds, k.pack, k.affine = "avx2-int8", true, int8Pack, int8Affine
+	k.name, k.rounds, k.fine, k.pack, k.affine = "avx2-int8", true, avx2Int16Kernels, int8Pack, int8Affine
 	return &k
 }()
 

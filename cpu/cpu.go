@@ -48,7 +48,8 @@ func (o Options) Validate() error {
 	return joinProblems("cpu options", problems)
 }
 
-// KernelSets lists the kernel sets that this build and this machine have, fastest first. "plain" is always there.
+// KernelSets lists the kernel sets that this build and this machine have, fastest first. "plain" is always there. Names
+// of sets that round activations to 8 bits end in "-int8".
 func KernelSets() []string {
 	var names []string
 	for _, k := range kernelSets {

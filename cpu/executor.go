@@ -62,6 +62,7 @@ type executor struct {
 		bits   int // of the FFN's second matrix
 	}
 	affine affineJob
+	head   affineJob
 	attend attendJob
 	row    rowJob
 }
@@ -84,6 +85,7 @@ func (b *Backend) NewExecutor(w *core.Weights, opts core.ExecutorOptions) (core.
 	}
 	e.pool = newPool(b.threads)
 	e.affine = affineJob{k: e.k, scratch: e.worker}
+	e.head = affineJob{k: e.k.finer(), scratch: e.worker}
 	e.row.e = e
 	return e, nil
 }

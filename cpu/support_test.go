@@ -34,7 +34,6 @@ var tolerance = map[string]float64{
 	"model int16":     5e-3,
 	"model int8":      4e-1, // random weights amplify rounding: loss_test.go has the judge
 	"tower":           1e-4, // of the largest value
-	"tower int8":      1e-2,
 }
 
 // tolerated is the tolerance of an operation in a kernel set: another where that set or all that round activations have

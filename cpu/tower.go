@@ -58,7 +58,7 @@ func (b *Backend) NewTower(cfg core.TowerConfig, maxPatches int) (core.Tower, er
 	t.pool = newPool(b.threads)
 	t.row.t = t
 	t.dense = denseJob{k: t.k, scratch: t.worker}
-	t.affine = affineJob{k: t.k, scratch: t.worker}
+	t.affine = affineJob{k: t.k.finer(), scratch: t.worker}
 	return t, nil
 }
 

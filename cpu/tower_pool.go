@@ -57,7 +57,7 @@ func (t *tower) Project(w core.Affine, dst []float32) error {
 		rows := min(rowBlock, t.pooledRows()-base)
 		for i := range rows {
 			t.k.norm(normed, t.pooled[(base+i)*t.cfg.Hidden:][:t.cfg.Hidden], nil, t.cfg.RMSNormEps)
-			t.k.pack(t.packed[i*width:][:width], normed, w.Bits)
+			t.affine.k.pack(t.packed[i*width:][:width], normed, w.Bits)
 		}
 		t.affine.input(t.packed, width, rows).add(w, dst[base*w.Out:], w.Out).run(t.pool)
 	}

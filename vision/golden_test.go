@@ -13,6 +13,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/fieldfare/fieldfare/core"
@@ -29,6 +30,7 @@ const (
 	towerTolerance = 1e-3 // pooled rows: 9e-7; soft tokens: 6e-7, 5e-5 with int16 activations
 	logitsExact    = 1e-5 // K and V in float32: 8e-7
 	logitsInt16    = 1e-4 // and activations in int16: 3e-5
+	logitsInt8     = 2e-2 // and activations in int8: 1e-2
 	logitsHalf     = 5e-4 // K and V in float16: 1.1e-4
 	goldenPictures = 7    // cases with pictures
 )
@@ -88,7 +90,10 @@ func TestDemoGoldens(t *testing.T) {
 	for i, kernels := range cpu.KernelSets() {
 		t.Run(kernels, func(t *testing.T) {
 			exact := logitsExact
-			if rounds(kernels) {
+			switch {
+			case strings.HasSuffix(kernels, "-int8"):
+				exact = logitsInt8
+			case rounds(kernels):
 				exact = logitsInt16
 			}
 			cases := readCases(t, "goldens")
@@ -100,18 +105,14 @@ func TestDemoGoldens(t *testing.T) {
 			}
 			sameAsGoldens(t, cases, kernels, core.KVFloat32, exact)
 			if i == 0 {
-				sameAsGoldens(t, cases, kernels, core.KVFloat16, logitsHalf)
+				sameAsGoldens(t, cases, kernels, core.KVFloat16, max(logitsHalf, exact))
 			}
 		})
 	}
 }
 
 func sameAsGoldens(t *testing.T, cases []testCase, kernels string, kv core.KVType, tolerance float64) {
-	backend, err := cpu.New(cpu.Options{Kernels: kernels})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &spy{Backend: backend}
+	s := spyOn(t, cpu.Options{Kernels: kernels})
 	rt, x := load(t, demo(t), s, Options{}, func(o *core.Options) { o.KV = kv })
 	if x.Budget() != 70 {
 		t.Errorf("the budget is %d, the pack's processor file says 70", x.Budget())
@@ -160,7 +161,7 @@ func TestFullLayersAreCausalInsidePictures(t *testing.T) {
 		t.Fatal(err)
 	}
 	for mask, same := range map[core.SpanMask]bool{core.SpanSliding: true, core.SpanEverywhere: false} {
-		rt, _ := load(t, demo(t), newSpy(t), Options{}, func(o *core.Options) { o.SpanMask = mask })
+		rt, _ := load(t, demo(t), exactSpy(t), Options{}, func(o *core.Options) { o.SpanMask = mask })
 		conversation, media := c.conversation(t, "goldens")
 		p := prepare(t, rt, conversation, media)
 		layers := watchLayers(t, rt)
@@ -254,11 +255,7 @@ func compareSynthetic(t *testing.T, path, id string, gridW, gridH, softEvery int
 	if err := json.Unmarshal(readFile(t, "goldens", id+".json"), &g); err != nil {
 		t.Fatal(err)
 	}
-	backend, err := cpu.New(cpu.Options{Float32: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &spy{Backend: backend}
+	s := exactSpy(t)
 	var soft []float32
 	s.layer = func(rows []float32) error {
 		soft = append(soft, rows...)

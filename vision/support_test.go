@@ -132,7 +132,18 @@ const packClass = "image tower"
 
 func newSpy(t testing.TB) *spy {
 	t.Helper()
-	backend, err := cpu.New(cpu.Options{})
+	return spyOn(t, cpu.Options{})
+}
+
+// exactSpy keeps activations in float32.
+func exactSpy(t testing.TB) *spy {
+	t.Helper()
+	return spyOn(t, cpu.Options{Float32: true})
+}
+
+func spyOn(t testing.TB, o cpu.Options) *spy {
+	t.Helper()
+	backend, err := cpu.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
