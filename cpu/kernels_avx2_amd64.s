@@ -1761,7 +1761,7 @@ DATA int16_order<>+28(SB)/4, $0x00000007
 GLOBL int16_order<>(SB), RODATA|NOPTR, $32
 
 // func avx2GemvInt16(y *float32, codes *byte, scales *byte, biases *byte, x *int16, xscales *float32, sums *float32, groups int, blocks int, tail int, outputs int, scratch *float32)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·avx2GemvInt16(SB), NOSPLIT, $0-96
 	MOVQ    y+0(FP), AX
 	MOVQ    codes+8(FP), CX
@@ -1819,6 +1819,7 @@ prepared:
 	MOVQ SI, R10
 
 group:
+	PREFETCHT0   4096(CX)
 	VMOVDQU      (CX), Y2
 	VPAND        Y0, Y2, Y3
 	VPMADDWD     (R8), Y3, Y3
@@ -2395,7 +2396,7 @@ DATA int8_split<>+31(SB)/1, $0x0f
 GLOBL int8_split<>(SB), RODATA|NOPTR, $32
 
 // func avx2ScalesInt8(dst *float32, scales *byte, biases *byte, stride int, blocks int)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·avx2ScalesInt8(SB), NOSPLIT, $0-40
 	MOVQ   dst+0(FP), AX
 	MOVQ   stride+24(FP), CX
@@ -2406,11 +2407,16 @@ TEXT ·avx2ScalesInt8(SB), NOSPLIT, $0-40
 	LEAQ   (CX)(CX*2), DI
 	LEAQ   (BX)(CX*4), R8
 	LEAQ   (CX)(CX*2), R9
-	MOVQ   blocks+32(FP), R10
-	TESTQ  R10, R10
+	LEAQ   (DX)(CX*8), R10
+	LEAQ   (BX)(CX*8), R11
+	MOVQ   blocks+32(FP), R12
+	TESTQ  R12, R12
 	JZ     block_done
 
 block:
+	PREFETCHT0  (R10)
+	PREFETCHT0  64(R10)
+	ADDQ        $0x00000080, R10
 	VMOVDQU     (DX), X1
 	VINSERTI128 $0x01, (SI), Y1, Y1
 	VMOVDQU     (DX)(CX*1), X2
@@ -2443,6 +2449,9 @@ block:
 	VMOVUPS     Y6, 384(AX)
 	VPUNPCKHWD  Y5, Y0, Y5
 	VMOVUPS     Y5, 448(AX)
+	PREFETCHT0  (R11)
+	PREFETCHT0  64(R11)
+	ADDQ        $0x00000080, R11
 	VMOVDQU     (BX), X11
 	VINSERTI128 $0x01, (R8), Y11, Y11
 	VMOVDQU     (BX)(CX*1), X12
@@ -2480,7 +2489,7 @@ block:
 	ADDQ        $0x00000010, BX
 	ADDQ        $0x00000010, R8
 	ADDQ        $0x00000200, AX
-	DECQ        R10
+	DECQ        R12
 	JNZ         block
 
 block_done:

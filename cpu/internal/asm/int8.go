@@ -163,8 +163,15 @@ func scalesInt8() {
 	none := zero()
 	first := []reg.Register{ptr("scales"), ptr("biases")}
 	rows := []func(int) Mem{eightRows(first[0], stride), eightRows(first[1], stride)}
+	next := []reg.Register{GP64(), GP64()}
+	for i, from := range first {
+		LEAQ(Mem{Base: from, Index: stride, Scale: 8}, next[i])
+	}
 	times("block", ptr("blocks"), func() {
 		for i, row := range rows {
+			PREFETCHT0(Mem{Base: next[i]})
+			PREFETCHT0(Mem{Base: next[i], Disp: 64})
+			advance(next[i], 128)
 			words := halves(row, 0)
 			var pairs [4]reg.VecVirtual // words of rows 0 and 1, then of rows 2 and 3, of four groups each
 			for j := range 2 {
@@ -244,7 +251,8 @@ func gemvInt8() {
 		"avx2GemvInt8 multiplies one packed row with eight outputs of 4-bit codes, stride bytes apart. scales are those "+
 			"of avx2ScalesInt8.")
 	codes, stride, scales, x := ptr("codes"), ptr("stride"), ptr("scales"), ptr("x")
-	next := GP64() // the codes that follow these eight outputs: eight streams are too many for some prefetchers
+	// The codes that follow these eight outputs: eight streams are more than prefetchers see through.
+	next := GP64()
 	LEAQ(Mem{Base: codes, Index: stride, Scale: 8}, next)
 	row := eightRows(codes, stride)
 	mask, y := byteMask(), zero()
