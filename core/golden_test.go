@@ -21,6 +21,7 @@ import (
 const (
 	goldenExact = 1e-5 // K and V in float32: 8e-7
 	goldenHalf  = 5e-4 // K and V in float16: 1.8e-4
+	goldenRound = 2e-2 // and activations in 8 bits: 1.1e-2
 )
 
 const demoPath = "../testdata/demo.gturbo"
@@ -234,6 +235,26 @@ func TestDemoGoldens(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// The kernels that users get may round activations: the words stay.
+func TestDemoAnswersOfTheDefaultKernels(t *testing.T) {
+	rt := loadDemo(t, func(o *core.Options) { o.Backend = cpuBackend(t, cpu.Options{}) })
+	for _, g := range textGoldens(t) {
+		t.Run(g.ID, func(t *testing.T) {
+			s := newSession(t, rt)
+			defer s.Close()
+			prefill(t, s, g.prepare(t, rt))
+			d := relative(s.Logits(), g.logits)
+			t.Logf("logits %.1e", d)
+			if d > goldenRound {
+				t.Errorf("logits off by %.2e", d)
+			}
+			if got := answer(t, s, 100); !slices.Equal(got, g.GreedyIDs) {
+				t.Errorf("answer %v, want %v", got, g.GreedyIDs)
+			}
+		})
 	}
 }
 
