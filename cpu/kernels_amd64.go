@@ -13,7 +13,7 @@ func machineKernels() (sets []*kernelSet) {
 	avx2 := x.HasAVX2 && x.HasFMA && x.HasF16C
 	avx512 := avx2 && x.HasBMI2 && x.HasAVX512F && x.HasAVX512BW && x.HasAVX512DQ && x.HasAVX512VL
 	if avx512 && x.HasAVX512VNNI {
-		sets = append(sets, avx512VNNIKernels)
+		sets = append(sets, avx512Int8Kernels, avx512VNNIKernels)
 	}
 	if avx512 {
 		sets = append(sets, avx512Int16Kernels, avx512Kernels)

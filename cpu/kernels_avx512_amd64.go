@@ -149,6 +149,50 @@ func avx512TileInt16x1(t *float32, w *int16, scales *float32, biases *float32, x
 //go:noescape
 func avx512RowInt16(t *float32, codes *byte, rows *[16]int, ahead int, scales *float32, biases *float32, x *int16, xscales *float32, sums *float32, groups int)
 
+// avx512UnpackInt8 widens groups of 4-bit codes of 16 rows, offsets from codes in bytes, to dst, [groups*16, 32] fours,
+// of which it writes the first 16. Fours 2d and 2d+1 of a group are the even and the odd elements of 8d to 8d+7. Zeros
+// follow an odd number of groups.
+//
+//go:noescape
+func avx512UnpackInt8(dst *byte, codes *byte, rows *[16]int, groups int)
+
+// avx512TileInt8x12 adds groups of a panel w, [groups*16, 32] fours, with scales and biases [groups, 32], to the totals
+// t, [12, 32]. ldx is in bytes.
+//
+//go:noescape
+func avx512TileInt8x12(t *float32, w *byte, scales *float32, biases *float32, x *byte, ldx int, groups int)
+
+// avx512TileInt8x8 adds groups of a panel w, [groups*16, 32] fours, with scales and biases [groups, 32], to the totals
+// t, [8, 32]. ldx is in bytes.
+//
+//go:noescape
+func avx512TileInt8x8(t *float32, w *byte, scales *float32, biases *float32, x *byte, ldx int, groups int)
+
+// avx512TileInt8x4 adds groups of a panel w, [groups*16, 32] fours, with scales and biases [groups, 32], to the totals
+// t, [4, 32]. ldx is in bytes.
+//
+//go:noescape
+func avx512TileInt8x4(t *float32, w *byte, scales *float32, biases *float32, x *byte, ldx int, groups int)
+
+// avx512TileInt8x2 adds groups of a panel w, [groups*16, 32] fours, with scales and biases [groups, 32], to the totals
+// t, [2, 32]. ldx is in bytes.
+//
+//go:noescape
+func avx512TileInt8x2(t *float32, w *byte, scales *float32, biases *float32, x *byte, ldx int, groups int)
+
+// avx512TileInt8x1 adds groups of a panel w, [groups*16, 32] fours, with scales and biases [groups, 32], to the totals
+// t, [1, 32]. ldx is in bytes.
+//
+//go:noescape
+func avx512TileInt8x1(t *float32, w *byte, scales *float32, biases *float32, x *byte, ldx int, groups int)
+
+// avx512RowInt8 adds groups of one row times 4-bit codes of 16 outputs, offsets rows from codes in bytes, with scales
+// and biases [groups, 32], to the totals t, [16]. What lies ahead bytes after the codes is fetched for the next call.
+// After an odd number of groups one more is read of x, scales and biases, which has to be zero.
+//
+//go:noescape
+func avx512RowInt8(t *float32, codes *byte, rows *[16]int, ahead int, scales *float32, biases *float32, x *byte, groups int)
+
 // avx512Scores4Half writes the scores of 4 queries, [4, dh], with n keys to p; ldp and stride are in bytes.
 //
 //go:noescape

@@ -28,6 +28,7 @@ func avx512() {
 		}
 		pairsRow(vnni)
 	}
+	avx512Int8()
 	for _, half := range []bool{true, false} {
 		for _, nq := range []int{4, 2, 1} {
 			wideScores(nq, half)
