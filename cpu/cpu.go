@@ -24,7 +24,7 @@ type Options struct {
 	// Kernels forces a kernel set by its name, one of KernelSets. Default (""): the fastest one of this machine.
 	Kernels string
 	// Float32 keeps to sets that never round activations, for comparisons with references. Default: products of 4-bit
-	// weights may round activations, to 8 bits at 2e-5 nat a token or to 16 at 1e-9, and those of the tower to 17
+	// weights may round activations, to 8 bits at 4e-6 nat a token or to 16 at 1e-9, and those of the tower to 17
 	// (docs/experiments.md, E3).
 	Float32 bool
 }

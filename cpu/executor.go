@@ -62,7 +62,7 @@ type executor struct {
 		bits   int // of the FFN's second matrix
 	}
 	affine affineJob
-	head   affineJob
+	fine   affineJob // see kernelSet.fine
 	attend attendJob
 	row    rowJob
 }
@@ -85,7 +85,7 @@ func (b *Backend) NewExecutor(w *core.Weights, opts core.ExecutorOptions) (core.
 	}
 	e.pool = newPool(b.threads)
 	e.affine = affineJob{k: e.k, scratch: e.worker}
-	e.head = affineJob{k: e.k.finer(), scratch: e.worker}
+	e.fine = affineJob{k: e.k.finer(), scratch: e.worker}
 	e.row.e = e
 	return e, nil
 }
@@ -163,6 +163,9 @@ func (e *executor) packedRow(i int) []float32 { return e.packed[i*e.packedWidth:
 
 // input begins a product with the first rows of packed.
 func (e *executor) input(rows int) *affineJob { return e.affine.input(e.packed, e.packedWidth, rows) }
+
+// fineInput is input for rows that fine.k has packed.
+func (e *executor) fineInput(rows int) *affineJob { return e.fine.input(e.packed, e.packedWidth, rows) }
 
 // A rowJob calls f for each of its rows. f is a method expression with its arguments in executor.at: a closure would
 // cost an allocation per stage.

@@ -145,13 +145,13 @@ func (e *executor) attendBlock(rows int, typ core.KVType) {
 	}
 	e.attend.run(e.pool, rows)
 	e.eachRow(rows, (*executor).packAttention)
-	e.input(rows).add(e.at.layer.Output, e.out, e.w.Config.Hidden).run(e.pool)
+	e.fineInput(rows).add(e.at.layer.Output, e.out, e.w.Config.Hidden).run(e.pool)
 	e.eachRow(rows, (*executor).addAttention)
 }
 
 func (e *executor) packAttention(_, row int) {
 	width := e.w.Config.Heads * e.at.config.HeadDim
-	e.k.pack(e.packedRow(row), e.query[row*width:][:width], e.at.layer.Output.Bits)
+	e.fine.k.pack(e.packedRow(row), e.query[row*width:][:width], e.at.layer.Output.Bits)
 }
 
 func (e *executor) addAttention(_, row int) {

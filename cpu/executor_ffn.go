@@ -81,13 +81,13 @@ func (e *executor) ffn(input *affineJob, rows int, w ffnWeights, dst []float32) 
 	input.add(w.gate, e.gate, width).add(w.up, e.up, width).run(e.pool)
 	e.at.width, e.at.bits = width, w.down.Bits
 	e.eachRow(rows, (*executor).packActivated)
-	e.input(rows).add(w.down, dst, e.w.Config.Hidden).run(e.pool)
+	e.fineInput(rows).add(w.down, dst, e.w.Config.Hidden).run(e.pool)
 }
 
 func (e *executor) packActivated(_, row int) {
 	gate, up := e.gate[row*e.at.width:][:e.at.width], e.up[row*e.at.width:][:e.at.width]
 	e.k.geglu(gate, up)
-	e.k.pack(e.packedRow(row), gate, e.at.bits)
+	e.fine.k.pack(e.packedRow(row), gate, e.at.bits)
 }
 
 // Routed runs one expert on the rows that chose it. It is done when it returns: the fence is nil.

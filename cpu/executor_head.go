@@ -10,9 +10,9 @@ func (e *executor) Head(_ *core.Batch, rows []int, dst []float32) error {
 		n := min(rowBlock, len(rows), e.opts.MaxRows)
 		for i, row := range rows[:n] {
 			e.k.norm(normed, e.residualRow(row), e.w.Norm, c.RMSNormEps)
-			e.head.k.pack(e.packedRow(i), normed, e.w.Embed.Bits)
+			e.fine.k.pack(e.packedRow(i), normed, e.w.Embed.Bits)
 		}
-		job := e.head.input(e.packed, e.packedWidth, n).add(e.w.Embed, dst, c.Vocab)
+		job := e.fineInput(n).add(e.w.Embed, dst, c.Vocab)
 		job.limit = c.LogitSoftcap
 		job.run(e.pool)
 		rows, dst = rows[n:], dst[n*c.Vocab:]

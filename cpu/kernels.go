@@ -10,8 +10,9 @@ type kernelSet struct {
 	// rounds tells that 4-bit products round activations, to 8 bits when the name says so, else to 16, and perhaps bf16
 	// products to 17. See loss_test.go and tower_loss_test.go for what that costs.
 	rounds bool
-	// fine, when not nil, is the set that takes this one's place in products whose rounding would show most and whose
-	// time counts least: the head, which memory bounds, and the tower's projection.
+	// fine, when not nil, is the set that takes this one's place where rounding shows most: the head, which memory bounds,
+	// the second matrix of each branch (attention's output, the FFN's down), whose input has outliers, and the tower's
+	// projection.
 	fine *kernelSet
 
 	// pack prepares one row of activations for affine products: affine.go.

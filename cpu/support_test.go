@@ -32,7 +32,7 @@ var tolerance = map[string]float64{
 	"rope":            1e-6,
 	"model":           2e-4, // of the largest logit, six layers
 	"model int16":     5e-3,
-	"model int8":      4e-1, // random weights amplify rounding: loss_test.go has the judge
+	"model int8":      6e-1, // random weights amplify rounding: loss_test.go has the judge
 	"tower":           1e-4, // of the largest value
 }
 
