@@ -100,6 +100,7 @@ func (c *comparison) run(ctx context.Context) error {
 			if r.after, err = c.probe(ctx); err != nil {
 				return err
 			}
+			fmt.Fprintf(os.Stderr, "compare: prompt %.2f, decode %.3f tokens/s\n", r.rates.prefill.rate(), r.rates.decode.rate())
 			before = r.after
 			results = append(results, r)
 		}
