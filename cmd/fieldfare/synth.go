@@ -60,7 +60,7 @@ the installer. Speed, memory and streaming measured on it are those of the real 
 	flags := cmd.Flags()
 	flags.StringVar(&output, "output", "", "the .gturbo directory to write")
 	flags.BoolVar(&vision, "vision", false, "write the image pack beside it too")
-	flags.BoolVar(&thin, "thin", false, "a small model with awkward shapes instead (26 MB)")
+	flags.BoolVar(&thin, "thin", false, "a small model with awkward shapes instead (94 MB)")
 	flags.StringVar(&config, "config", "", "shapes from this config.json instead")
 	flags.BoolVar(&overwrite, "overwrite", false, "replace what exists")
 	show.add(cmd)

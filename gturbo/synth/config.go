@@ -26,7 +26,7 @@ func Full() []byte {
 }
 
 // Thin returns the config.json of a small member with awkward shapes, for tests: 12 layers of which 2 are full, 40
-// experts of width 192, a shared expert of width 320, vision heads of 72, a window of 96; 26 MB of checkpoint.
+// experts of width 192, a shared expert of width 320, vision heads of 72, a window of 96; 94 MB installed.
 func Thin() []byte {
 	return config(dims{
 		text: map[string]any{
