@@ -34,7 +34,7 @@ func loadDemo(t testing.TB, change func(*core.Options)) *core.Runtime {
 
 func loadInstall(t testing.TB, path string, change func(*core.Options)) *core.Runtime {
 	t.Helper()
-	opts := core.Options{Backend: cpuBackend(t, cpu.Options{Float32: true}), MaxContext: 2048}
+	opts := core.Options{Backend: cpuBackend(t, cpu.Options{}), MaxContext: 2048}
 	if change != nil {
 		change(&opts)
 	}
@@ -212,7 +212,7 @@ func TestDemoGoldens(t *testing.T) {
 		{"K and V in float32", core.KVFloat32, goldenExact},
 		{"K and V in float16", core.KVFloat16, goldenHalf},
 	} {
-		rt := loadDemo(t, func(o *core.Options) { o.KV = c.kv })
+		rt := loadDemo(t, func(o *core.Options) { o.Backend, o.KV = cpuBackend(t, cpu.Options{Float32: true}), c.kv })
 		for _, g := range textGoldens(t) {
 			t.Run(c.name+"/"+g.ID, func(t *testing.T) {
 				s := newSession(t, rt)
@@ -240,7 +240,7 @@ func TestDemoGoldens(t *testing.T) {
 
 // The kernels that users get may round activations: the words stay.
 func TestDemoAnswersOfTheDefaultKernels(t *testing.T) {
-	rt := loadDemo(t, func(o *core.Options) { o.Backend = cpuBackend(t, cpu.Options{}) })
+	rt := loadDemo(t, nil)
 	for _, g := range textGoldens(t) {
 		t.Run(g.ID, func(t *testing.T) {
 			s := newSession(t, rt)

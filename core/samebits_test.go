@@ -23,7 +23,7 @@ func longPrompt(t testing.TB, n int) *core.Prompt {
 }
 
 // The promise that greedy output depends on nothing but the prompt: every logit of 64 tokens after a prompt of 300,
-// compared by bits. With -short, every fourth setting.
+// compared by bits, with the kernels that users get. With -short, every fourth setting.
 func TestSameBits(t *testing.T) {
 	const tokens = 64
 	p := longPrompt(t, 300)
@@ -94,8 +94,8 @@ func TestSameBitsWhereverExpertsLie(t *testing.T) {
 		"poisoned":    func(o *core.Options) { o.Experts.Poison = true },
 		"two slots":   func(o *core.Options) { o.Experts.Slots = 2 },
 		"one read":    func(o *core.Options) { o.Experts.Reads = 1 },
-		"one thread":  func(o *core.Options) { o.Backend = cpuBackend(t, cpu.Options{Threads: 1, Float32: true}) },
-		"six threads": func(o *core.Options) { o.Backend = cpuBackend(t, cpu.Options{Threads: 6, Float32: true}) },
+		"one thread":  func(o *core.Options) { o.Backend = cpuBackend(t, cpu.Options{Threads: 1}) },
+		"six threads": func(o *core.Options) { o.Backend = cpuBackend(t, cpu.Options{Threads: 6}) },
 	} {
 		sameBits(t, name, run(change, nil), want)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/fieldfare/fieldfare/core"
+	"github.com/fieldfare/fieldfare/cpu"
 	"github.com/fieldfare/fieldfare/gturbo"
 	"github.com/fieldfare/fieldfare/gturbo/install"
 	"github.com/fieldfare/fieldfare/gturbo/synth"
@@ -64,7 +65,9 @@ func TestFullGolden(t *testing.T) {
 }
 
 func compareSynthetic(t *testing.T, path string, ids ...string) {
-	rt := loadInstall(t, path, func(o *core.Options) { o.KV, o.MaxContext = core.KVFloat32, 512 })
+	rt := loadInstall(t, path, func(o *core.Options) {
+		o.Backend, o.KV, o.MaxContext = cpuBackend(t, cpu.Options{Float32: true}), core.KVFloat32, 512
+	})
 	for _, id := range ids {
 		t.Run(id, func(t *testing.T) {
 			var g syntheticGolden

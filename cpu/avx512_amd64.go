@@ -89,6 +89,28 @@ func widePanels(a affineCall, groupsAtATime int, strip func(a affineCall, s wide
 	}
 }
 
+// wideRow multiplies one row, 16 outputs at a time. row adds some groups from block on to the totals; while it does, it
+// fetches the codes of the next 16 outputs, ahead bytes on, unless ahead is 0.
+func wideRow(a affineCall,
+	row func(a affineCall, s wideScratch, codes *byte, offsets [halfOutputs]int, ahead, block, n int)) {
+	groups, rowBytes := a.w.In/groupSize, a.w.In/2
+	s := divideWide(a.scratch, 1)
+	for o := a.lo; o < a.hi; o += halfOutputs {
+		first, offsets := halfPanel(o, a.hi, rowBytes)
+		ahead := halfOutputs * rowBytes
+		if o+halfOutputs >= a.hi {
+			ahead = 0
+		}
+		clear(s.totals)
+		for block := 0; block < groups; block += wideBlock {
+			n := min(wideBlock, groups-block)
+			transposeScales(s, 0, a, o, block, n)
+			row(a, s, &a.w.Codes[first*rowBytes+block*groupSize/2], offsets, ahead, block, n)
+		}
+		copy(a.y[o-a.lo:][:min(halfOutputs, a.hi-o)], s.totals)
+	}
+}
+
 func storeWide(y []float32, ldy int, totals []float32, rows, outputs int) {
 	for r := range rows {
 		copy(y[r*ldy:][:outputs], totals[r*wideOutputs:])

@@ -64,7 +64,7 @@ func (p int16Kernels512) affine(a affineCall) {
 	case a.w.Bits != 4:
 		avx512Affine(a)
 	case a.rows == 1:
-		p.oneRow(a)
+		wideRow(a, p.oneRow)
 	default:
 		widePanels(a, 2*wideStrip/groupSize, p.strip)
 	}
@@ -87,30 +87,14 @@ func (p int16Kernels512) strip(a affineCall, s wideScratch, o, block, g, n int) 
 	}
 }
 
-// oneRow takes 16 outputs at a time; while it does, it fetches the codes of the next 16.
-func (p int16Kernels512) oneRow(a affineCall) {
-	groups, rowBytes := a.w.In/groupSize, a.w.In/2
-	s := divideWide(a.scratch, 1)
-	for o := a.lo; o < a.hi; o += halfOutputs {
-		first, rows := halfPanel(o, a.hi, rowBytes)
-		ahead := halfOutputs * rowBytes
-		if o+halfOutputs >= a.hi {
-			ahead = 0
-		}
-		clear(s.totals)
-		for block := 0; block < groups; block += wideBlock {
-			n := min(wideBlock, groups-block)
-			transposeScales(s, 0, a, o, block, n)
-			x := int16RowAt(a.x, a.w.In).from(block)
-			codes := &a.w.Codes[first*rowBytes+block*groupSize/2]
-			// Called by name: through a variable the offsets would escape to the heap.
-			if p.vnni {
-				avx512RowInt16VNNI(&s.totals[0], codes, &rows, ahead, &s.scales[0], &s.biases[0], x.words(), x.scales, x.sums, n)
-			} else {
-				avx512RowInt16(&s.totals[0], codes, &rows, ahead, &s.scales[0], &s.biases[0], x.words(), x.scales, x.sums, n)
-			}
-		}
-		copy(a.y[o-a.lo:][:min(halfOutputs, a.hi-o)], s.totals)
+// oneRow adds n groups from block on to the totals of 16 outputs.
+func (p int16Kernels512) oneRow(a affineCall, s wideScratch, codes *byte, offsets [halfOutputs]int, ahead, block, n int) {
+	x := int16RowAt(a.x, a.w.In).from(block)
+	// Called by name: through a variable the offsets would escape to the heap.
+	if p.vnni {
+		avx512RowInt16VNNI(&s.totals[0], codes, &offsets, ahead, &s.scales[0], &s.biases[0], x.words(), x.scales, x.sums, n)
+	} else {
+		avx512RowInt16(&s.totals[0], codes, &offsets, ahead, &s.scales[0], &s.biases[0], x.words(), x.scales, x.sums, n)
 	}
 }
 

@@ -27,7 +27,7 @@ func avx512Int8Affine(a affineCall) {
 	case a.w.Bits != 4:
 		avx512Affine(a)
 	case a.rows == 1:
-		avx512Int8Row(a)
+		wideRow(a, avx512Int8Row)
 	default:
 		widePanels(a, 4*wideStrip/groupSize, avx512Int8Strip)
 	}
@@ -56,23 +56,7 @@ func avx512Int8Strip(a affineCall, s wideScratch, o, block, g, n int) {
 	}
 }
 
-// avx512Int8Row takes 16 outputs at a time; while it does, it fetches the codes of the next 16.
-func avx512Int8Row(a affineCall) {
-	groups, rowBytes := a.w.In/groupSize, a.w.In/2
-	s := divideWide(a.scratch, 1)
-	for o := a.lo; o < a.hi; o += halfOutputs {
-		first, rows := halfPanel(o, a.hi, rowBytes)
-		ahead := halfOutputs * rowBytes
-		if o+halfOutputs >= a.hi {
-			ahead = 0
-		}
-		clear(s.totals)
-		for block := 0; block < groups; block += wideBlock {
-			n := min(wideBlock, groups-block)
-			transposeScales(s, 0, a, o, block, n)
-			avx512RowInt8(&s.totals[0], &a.w.Codes[first*rowBytes+block*groupSize/2], &rows, ahead, &s.scales[0], &s.biases[0],
-				int8GroupAt(a.x, block), n)
-		}
-		copy(a.y[o-a.lo:][:min(halfOutputs, a.hi-o)], s.totals)
-	}
+// avx512Int8Row adds n groups from block on to the totals of 16 outputs.
+func avx512Int8Row(a affineCall, s wideScratch, codes *byte, offsets [halfOutputs]int, ahead, block, n int) {
+	avx512RowInt8(&s.totals[0], codes, &offsets, ahead, &s.scales[0], &s.biases[0], int8GroupAt(a.x, block), n)
 }
