@@ -44,6 +44,7 @@ func (p *program) forward(ctx context.Context, b *Batch, c Cache, rows []int, lo
 
 func (p *program) run(as pass, rows []int, logits []float32) error {
 	p.pass = as
+	p.lookahead.reset()
 	w := &p.pass
 	err := p.walk(w, rows, logits)
 	p.published.store(p.times, &p.lookahead, len(w.batch.Tokens))
@@ -118,10 +119,8 @@ func (p *program) route(l gturbo.LayerID, w *pass) error {
 	}
 	p.observers.route(l, w.batch, r)
 	p.lookahead.judge(l, r.Experts)
-	if w.fetch, err = p.experts.Fetch(w.ctx, l, p.grouping.group(r, p.cfg.TopK)); err != nil {
-		return err
-	}
-	return p.foretell(l, w.batch)
+	w.fetch, err = p.experts.Fetch(w.ctx, l, p.grouping.group(r, p.cfg.TopK))
+	return err
 }
 
 func (p *program) shared(l gturbo.LayerID, w *pass) error { return p.exec.Shared(l, w.batch) }
@@ -130,6 +129,9 @@ func (p *program) shared(l gturbo.LayerID, w *pass) error { return p.exec.Shared
 // not reach the output, because each result is kept apart until tail sums them by rank.
 func (p *program) routed(l gturbo.LayerID, w *pass) error {
 	for {
+		if err := p.foretell(l, w.batch); err != nil {
+			return err
+		}
 		p.book(w, StageRouted)
 		loaded, ok, err := w.fetch.Next(w.ctx)
 		p.book(w, StageReadWait)

@@ -44,6 +44,7 @@ type executor struct {
 	full         *ropeTable
 	experts      []gturbo.ExpertID
 	expertWeight []float32
+	ran          []bool   // which of row 0's experts have run alone, [K]: see Forecast
 	forecast     struct { // of the layer after the one that runs; made when first asked for
 		experts []gturbo.ExpertID
 		weights []float32
@@ -126,6 +127,7 @@ func (e *executor) layOut(threads int) {
 	e.sliding = newRopeTable(m, c.RopeTheta, slidingDim, slidingDim/2, rows)
 	e.full = newRopeTable(m, c.FullRopeTheta, fullDim, min(c.FullRotary, fullDim/2), rows)
 	e.experts = make([]gturbo.ExpertID, rows*c.TopK)
+	e.ran = make([]bool, c.TopK)
 	e.worker = make([][]float32, threads)
 	for i := range e.worker {
 		m.floats(&e.worker[i], max(scratchLen(max(d, query, ffn)), attendLen))

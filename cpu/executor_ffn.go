@@ -41,6 +41,9 @@ func (e *executor) expertRow(row int) []float32 {
 
 func (e *executor) chooseExperts(_, row int) {
 	c := &e.w.Config
+	if row == 0 {
+		clear(e.ran)
+	}
 	choose(e.experts[row*c.TopK:][:c.TopK], e.expertWeight[row*c.TopK:][:c.TopK],
 		e.scores[row*c.Experts:][:c.Experts], e.at.layer.PerExpertScale)
 }
@@ -111,6 +114,9 @@ func (e *executor) runPicks(picks []core.Pick, w ffnWeights) {
 	if len(picks) == 1 {
 		row := int(picks[0].Row)
 		e.ffn(e.affine.input(e.expertRow(row), 0, 1), 1, w, e.routedRow(picks[0]))
+		if row == 0 {
+			e.ran[picks[0].Rank] = true
+		}
 		return
 	}
 	e.eachRow(len(picks), (*executor).gatherPick)
@@ -131,7 +137,7 @@ func (e *executor) routedRow(p core.Pick) []float32 {
 	return e.routed[(int(p.Row)*c.TopK+int(p.Rank))*c.Hidden:][:c.Hidden]
 }
 
-// Tail joins the branches: x = (x + RMS(RMS(shared) + RMS(sum of weighted experts))) * scalar.
+// Tail joins the branches into the residual stream.
 func (e *executor) Tail(layer gturbo.LayerID, b *core.Batch) error {
 	e.at.layer = &e.w.Layers[layer]
 	e.eachRow(len(b.Tokens), (*executor).joinBranches)
@@ -139,17 +145,25 @@ func (e *executor) Tail(layer gturbo.LayerID, b *core.Batch) error {
 }
 
 func (e *executor) joinBranches(worker, row int) {
-	c, l := &e.w.Config, e.at.layer
-	sum := e.worker[worker][:c.Hidden]
+	sum := e.worker[worker][:e.w.Config.Hidden]
 	clear(sum)
-	for rank := range c.TopK {
-		pick := core.Pick{Row: int32(row), Rank: int32(rank)}
-		e.k.combine(sum, 1, e.expertWeight[row*c.TopK+rank], e.routedRow(pick))
+	for rank := range e.w.Config.TopK {
+		e.addExpert(sum, row, rank)
 	}
+	e.join(e.residualRow(row), sum, row)
+}
+
+func (e *executor) addExpert(sum []float32, row, rank int) {
+	pick := core.Pick{Row: int32(row), Rank: int32(rank)}
+	e.k.combine(sum, 1, e.expertWeight[row*e.w.Config.TopK+rank], e.routedRow(pick))
+}
+
+// join takes x of a row to (x + RMS(RMS(shared) + RMS(sum of weighted experts))) * scalar, and uses sum up.
+func (e *executor) join(x, sum []float32, row int) {
+	c, l := &e.w.Config, e.at.layer
 	e.k.norm(sum, sum, l.PostRoutedNorm, c.RMSNormEps)
 	e.k.combine(sum, 1, 1, e.shared[row*c.Hidden:][:c.Hidden])
 	e.k.norm(sum, sum, l.PostFFNNorm, c.RMSNormEps)
-	x := e.residualRow(row)
 	e.k.combine(x, 1, 1, sum)
 	for i := range x {
 		x[i] *= l.Scalar

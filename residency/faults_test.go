@@ -132,16 +132,23 @@ func TestALayerThatDoesNotOpen(t *testing.T) {
 // TestHammer has several goroutines fetch, guess, give up, hold fences and meet faults on the same few slots, and
 // checks every byte that anybody sees.
 func TestHammer(t *testing.T) {
-	for name, opts := range map[string]Options{
-		"tight": {Slots: 2, Reads: 3, Poison: true}, "roomy": {Slots: 12, Policy: LRU, Poison: true},
-		"mapped": {Mapped: true},
+	for name, c := range map[string]struct {
+		Options
+		piece int
+	}{
+		"tight":            {Options{Slots: 2, Reads: 3, Poison: true}, small.Stride},
+		"roomy":            {Options{Slots: 12, Policy: LRU, Poison: true}, small.Stride},
+		"tight, in pieces": {Options{Slots: 2, Reads: 3, Poison: true}, 4096},
+		"roomy, in pieces": {Options{Slots: 12, Reads: 6, Poison: true}, 4096},
+		"mapped":           {Options{Mapped: true}, small.Stride},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDisk(t, small)
+			d, opts := newDisk(t, small), c.Options
 			if !opts.Mapped {
 				d.wrap = func(_ gturbo.LayerID, f File) File { return &faulty{File: f, fault: sometimes()} }
 			}
 			s := newStreamer(t, d, opts)
+			s.piece = c.piece
 			for round := range 3 {
 				var wg sync.WaitGroup
 				for g := range 4 {

@@ -93,9 +93,9 @@ func (s *Streamer) Fetch(ctx context.Context, id gturbo.LayerID, experts []gturb
 		f.placeMapped()
 		return f, nil
 	}
+	f.pinPresent()
 	s.dropWishes(l)
 	l.foretold = l.foretold[:0]
-	f.pinPresent()
 	l.waiting = append(l.waiting, f)
 	s.serve(l)
 	return f, nil
@@ -160,6 +160,13 @@ func (f *Fetch) Ready() bool {
 	f.s.mu.Lock()
 	defer f.s.mu.Unlock()
 	return f.err == nil && len(f.ready) > 0
+}
+
+// Left is how many experts Next has not brought yet.
+func (f *Fetch) Left() int {
+	f.s.mu.Lock()
+	defer f.s.mu.Unlock()
+	return f.left
 }
 
 // stuck reports whether only the caller's own Done can free a slot.

@@ -33,7 +33,7 @@ type Options struct {
 	Slots int
 	// Policy of eviction, default LFU.
 	Policy Policy
-	// Reads is the most reads in flight, 1 to 64, default 4.
+	// Reads is the most pieces of experts that are read at the same time, 1 to 64, default 4.
 	Reads int
 	// Uncached reads past the page cache (O_DIRECT, F_NOCACHE). Where the file system cannot, opening a layer fails
 	// with ErrUncached: Probe finds out before.

@@ -24,6 +24,7 @@ func (f *Fetch) take(i, at int) {
 		st.Joined++
 		w.state = reading
 		sl.read.wanted = append(sl.read.wanted, f)
+		f.s.promote(sl.read)
 		return
 	}
 	st.Hits++
@@ -77,14 +78,12 @@ func (f *Fetch) arrived(r *read, err error) {
 	f.notify()
 }
 
-// forget tells a read that f no longer waits. One that nobody waits for and that has not begun is given up.
+// forget tells a read that f no longer waits.
 func (s *Streamer) forget(r *read, f *Fetch) {
 	r.wanted = slices.DeleteFunc(r.wanted, func(g *Fetch) bool { return g == f })
-	if len(r.wanted) > 0 || r.begun {
-		return
+	if len(r.wanted) == 0 {
+		s.drop(r)
 	}
-	s.demand = slices.DeleteFunc(s.demand, func(q *read) bool { return q == r })
-	r.layer.clear(r.slot)
 }
 
 // leave takes f off the list of those that wait for slots.

@@ -63,31 +63,41 @@ func (s *Streamer) saturated(now time.Time) bool {
 	return w.full
 }
 
-// dropWishes forgets the guesses of l that have not started; nil means of all layers.
+// dropWishes gives up the guesses of l that nobody wants; nil means of all layers.
 func (s *Streamer) dropWishes(l *layer) {
-	before := len(s.wishes)
-	s.wishes = slices.DeleteFunc(s.wishes, func(r *read) bool { return l == nil || r.layer == l })
-	s.stats.GuessesDropped += int64(before - len(s.wishes))
+	for _, r := range slices.Clone(s.wishes) {
+		if l == nil || r.layer == l {
+			s.stats.GuessesDropped++
+			s.drop(r)
+		}
+	}
 }
 
-// nextWish takes the first guess that can start: its expert is still absent, and a slot is free that no work reads
-// and whose expert was not guessed too.
-func (s *Streamer) nextWish() *read {
+// nextWish takes a piece of the first guess that is under way or can start: its expert is still absent, and a slot is
+// free that no work reads and whose expert was not guessed too.
+func (s *Streamer) nextWish() (piece, bool) {
 	for len(s.wishes) > 0 {
 		r := s.wishes[0]
-		s.wishes = s.wishes[1:]
-		l := r.layer
-		at := s.victim(l, l.foretold)
-		if l.where[r.expert] != none || at == none || l.slots[at].busy() {
+		if r.slot == none && !s.place(r) {
 			s.stats.GuessesDropped++
+			s.wishes = s.wishes[1:]
 			continue
 		}
-		s.assign(l, at, r)
-		l.slots[at].guessed = true
-		r.begun = true
 		s.guessing++
-		s.stats.Guesses++
-		return r
+		return s.take(&s.wishes), true
 	}
-	return nil
+	return piece{}, false
+}
+
+// place finds a slot for a guess.
+func (s *Streamer) place(r *read) bool {
+	l := r.layer
+	at := s.victim(l, l.foretold)
+	if l.where[r.expert] != none || at == none || l.slots[at].busy() {
+		return false
+	}
+	s.assign(l, at, r)
+	l.slots[at].guessed = true
+	s.stats.Guesses++
+	return true
 }

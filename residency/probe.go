@@ -13,7 +13,7 @@ import (
 
 // ProbeOptions says how to measure a disk. The zero value of each field but Block means the default.
 type ProbeOptions struct {
-	// Block is the size of one read in bytes: the stride of an expert, a multiple of 16384.
+	// Block is the size of one expert in bytes, a multiple of 16384. It is read in pieces, as a Streamer does.
 	Block int
 	// Budget is the time of the whole probe, default 2 s.
 	Budget time.Duration
@@ -24,7 +24,7 @@ type ProbeOptions struct {
 // A ProbeRow is what one way of reading achieved.
 type ProbeRow struct {
 	Uncached bool
-	Reads    int     // in flight
+	Reads    int     // pieces in flight
 	Rate     float64 // bytes per second
 	CPU      float64 // processor seconds per second of reading, of the whole process
 }
@@ -46,7 +46,7 @@ const (
 )
 
 // Probe measures how fast blocks at random places of a large file are read, buffered and past the page cache, at
-// several numbers of reads in flight. open is called twice; the probe closes what it returns. Blocks are dropped from
+// several numbers of pieces in flight. open is called twice; the probe closes what it returns. Blocks are dropped from
 // the page cache before they are read where the system can do that (Linux); elsewhere a file in the page cache makes
 // buffered reads look better than the disk is.
 func Probe(ctx context.Context, open func() (*os.File, error), opts ProbeOptions) (ProbeResult, error) {
@@ -130,7 +130,8 @@ type prober struct {
 	uncached bool
 
 	mu   sync.Mutex
-	left []int // blocks not read yet, shuffled
+	left []int // blocks not read in full yet, shuffled
+	done int   // bytes of the first of them that were given out
 	all  int
 }
 
@@ -169,37 +170,39 @@ func (p *prober) close() {
 	p.memory.Close()
 }
 
-// next returns the offset of a block that has not been read for as long as possible.
-func (p *prober) next() int64 {
+// next returns offset and length of the next piece of a block that has not been read for as long as possible.
+func (p *prober) next() (at int64, n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.left) == 0 {
 		p.left = rand.Perm(p.all)
 	}
-	at := int64(p.left[0]) * int64(p.block)
-	p.left = p.left[1:]
-	return at
+	at, n = int64(p.left[0])*int64(p.block)+int64(p.done), min(pieceSize(p.block), p.block-p.done)
+	if p.done += n; p.done == p.block {
+		p.left, p.done = p.left[1:], 0
+	}
+	return at, n
 }
 
 // run keeps depth reads in flight for about the given time.
 func (p *prober) run(ctx context.Context, depth int, slice time.Duration) (ProbeRow, error) {
 	ctx, cancel := context.WithTimeout(ctx, slice)
 	defer cancel()
-	blocks, errs := make([]int, depth), make([]error, depth)
+	bytes, errs := make([]int, depth), make([]error, depth)
 	from, cpu := time.Now(), processTime()
 	var wg sync.WaitGroup
 	for i := range depth {
 		wg.Go(func() {
 			dst := p.memory.Bytes()[i*p.block:][:p.block]
 			for ctx.Err() == nil && errs[i] == nil {
-				at := p.next()
+				at, n := p.next()
 				if !p.uncached {
-					dropCached(p.file, at, int64(p.block))
+					dropCached(p.file, at, int64(n))
 				}
-				if _, err := readFull(p.file, dst, at, p.uncached); err != nil {
-					errs[i] = fmt.Errorf("%s: %d bytes at offset %d: %w: %w", p.file.Name(), p.block, at, ErrRead, err)
+				if _, err := readFull(p.file, dst[:n], at, p.uncached); err != nil {
+					errs[i] = fmt.Errorf("%s: %d bytes at offset %d: %w: %w", p.file.Name(), n, at, ErrRead, err)
 				}
-				blocks[i]++
+				bytes[i] += n
 			}
 		})
 	}
@@ -210,7 +213,7 @@ func (p *prober) run(ctx context.Context, depth int, slice time.Duration) (Probe
 		if errs[i] != nil {
 			return row, errs[i]
 		}
-		row.Rate += float64(blocks[i]) * float64(p.block) / took
+		row.Rate += float64(bytes[i]) / took
 	}
 	if ctx.Err() == context.Canceled {
 		return row, ctx.Err()

@@ -8,17 +8,17 @@ type Stats struct {
 	// Hits were in memory when wanted, Joined were on their way already, Misses started a read.
 	Hits, Joined, Misses int64
 
-	// Reads that ended well, guesses included, and their bytes.
+	// Reads are the experts that arrived in full, guesses included. Bytes counts pieces, also those of guesses given up.
 	Reads, Bytes int64
-	// ReadTime is the sum over all reads, which run side by side; BusyTime is the time with at least one in flight.
+	// ReadTime is the sum over all pieces, which are read side by side; BusyTime is the time with at least one in flight.
 	ReadTime, BusyTime time.Duration
-	// SlowestRead is the longest single one.
+	// SlowestRead is the longest single piece.
 	SlowestRead time.Duration
 	// Waited is the time that Next stood still for a read: what better caching or a faster disk could win.
 	Waited time.Duration
 
 	// Guesses are reads that Prefetch started, GuessesUsed those that a fetch then wanted, GuessesDropped wishes
-	// that no read was started for in time.
+	// that were not read in full in time and not wanted.
 	Guesses, GuessesUsed, GuessesDropped int64
 
 	// OpenLayers have a descriptor and slots (or a mapping) right now.

@@ -14,6 +14,7 @@ type Streamer struct {
 	src    Source
 	dims   Dims
 	opts   Options
+	piece  int // bytes of one call, see pieceBytes
 	layers []layer
 
 	mu       sync.Mutex
@@ -21,9 +22,9 @@ type Streamer struct {
 	closed   bool
 	fetches  int     // open ones
 	demand   []*read // to be started, first come first
-	wishes   []*read // guesses to be started when no demand is waiting
+	wishes   []*read // guesses to be read when no demand is waiting
 	workers  int     // goroutines that read, at most opts.Reads
-	guessing int     // of these on guesses
+	guessing int     // pieces of guesses under way
 	given    uint64  // fences taken so far
 	busyFrom time.Time
 	stats    Stats
@@ -44,6 +45,7 @@ func NewStreamer(src Source, dims Dims, opts Options) (*Streamer, error) {
 		return nil, err
 	}
 	s := &Streamer{src: src, dims: dims, opts: opts.withDefaults(dims.Experts), layers: make([]layer, dims.Layers)}
+	s.piece = pieceSize(dims.Stride)
 	s.idle.L = &s.mu
 	for i := range s.layers {
 		s.layers[i] = layer{id: gturbo.LayerID(i), history: newHistory(dims.Experts)}

@@ -93,7 +93,7 @@ var (
 	descHitRate  = describe("expert_hit_ratio", "Share of wanted experts that no read had to be started for.")
 	descBytes    = describe("expert_read_bytes_total", "Bytes of experts read.")
 	descReads    = describe("expert_read_seconds", "Reads of experts; their sum runs side by side.")
-	descSlowest  = describe("expert_read_slowest_seconds", "The slowest read of an expert.")
+	descSlowest  = describe("expert_read_slowest_seconds", "The slowest read of a piece of an expert.")
 	descSessions = describe("conversations", "Conversations that are kept.")
 	descCaches   = describe("conversation_bytes", "Memory of the conversations that rest.")
 )

@@ -113,7 +113,7 @@ func aboutRun(rt *core.Runtime, f *modelFlags) []cell {
 		host = "unknown"
 	}
 	return []cell{
-		{"host", host}, {"system", runtime.GOOS + "/" + runtime.GOARCH}, {"threads", runtime.GOMAXPROCS(0)},
+		{"host", host}, {"system", runtime.GOOS + "/" + runtime.GOARCH}, {"threads", threadsOf(rt.Backend())},
 		{"backend", rt.Backend().Name()}, {"build", version()}, {"model", rt.Install().ManifestSHA256()},
 		{"memory", f.memory.size}, {"slots", x.Slots}, {"mapped", x.Mapped}, {"uncached", x.Uncached}, {"reads", x.Reads},
 		{"policy", x.Policy.String()}, {"lookahead", f.lookahead}, {"chunk", rt.PrefillChunk()}, {"context", rt.MaxContext()},

@@ -31,7 +31,7 @@ func (a *app) doctorDemo(ctx context.Context, b *metal.Backend) error {
 	if err := unpackDemoPack(ctx, path); err != nil {
 		return err
 	}
-	onCPU, err := cpu.New(cpu.Options{Float32: true})
+	onCPU, err := cpu.New(cpu.Options{Threads: cores, Float32: true})
 	if err != nil {
 		return err
 	}

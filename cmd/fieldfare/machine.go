@@ -8,10 +8,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"time"
 
 	"github.com/fieldfare/fieldfare/core"
+	"github.com/fieldfare/fieldfare/cpu"
 	"github.com/fieldfare/fieldfare/residency"
 )
 
@@ -123,7 +123,7 @@ func measureCores(ctx context.Context, b core.Backend, s *core.Size) (coreRates,
 	if err != nil {
 		return coreRates{}, err
 	}
-	bandwidth, err := residency.ProbeMemory(runtime.GOMAXPROCS(0), memoryProbeTime)
+	bandwidth, err := residency.ProbeMemory(threadsOf(b), memoryProbeTime)
 	return coreRates{Measured: time.Now().UTC(), Rates: r, Memory: bandwidth}, err
 }
 
@@ -139,9 +139,17 @@ func probeKeys(b core.Backend, s *core.Size) (disk, cores string, err error) {
 	}
 	c := &s.Config
 	disk = fmt.Sprintf("%s device %s blocks of %d", host, device, s.Memory.Stride)
-	cores = fmt.Sprintf("%s %d threads %s %s width %d experts %dx%d layers %d", host, runtime.GOMAXPROCS(0), b.Name(),
+	cores = fmt.Sprintf("%s %d threads %s %s width %d experts %dx%d layers %d", host, threadsOf(b), b.Name(),
 		version(), c.Hidden, c.Experts, c.ExpertWidth, len(c.Layers))
 	return disk, cores, nil
+}
+
+// threadsOf is the number of threads that compute on b, or could.
+func threadsOf(b core.Backend) int {
+	if c, ok := b.(*cpu.Backend); ok {
+		return c.Threads()
+	}
+	return cores
 }
 
 // readProbes reads the cache. A file that is not there or not ours counts as empty: measuring again is cheap.

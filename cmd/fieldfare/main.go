@@ -8,16 +8,25 @@ import (
 	"context"
 	"io"
 	"os"
+	"runtime"
 
 	"golang.org/x/term"
 
 	"github.com/fieldfare/fieldfare/gturbo/lease"
 )
 
+// cores is the number of processors that the system grants this process. realMain raises GOMAXPROCS above it.
+var cores = runtime.GOMAXPROCS(0)
+
+// readers is how many goroutines may sit in reads without keeping a processor of Go's from one that computes: it would
+// get it back only when the scheduler's watchdog comes round (docs/experiments.md, E9).
+const readers = 4
+
 func main() { os.Exit(realMain()) }
 
 // realMain is main with the exit status as its result, for tests that run the program inside the test binary.
 func realMain() int {
+	runtime.GOMAXPROCS(cores + readers)
 	a := &app{
 		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
 		stdinTerminal:  term.IsTerminal(int(os.Stdin.Fd())),

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -88,7 +89,7 @@ func (f *modelFlags) options() (core.Options, error) {
 	if f.slots != 0 && (f.slots < 8 || f.slots > 128) {
 		problems = append(problems, misuse("--expert-cache-slots is 8 to 128, not %d", f.slots))
 	}
-	backend, err := cpu.New(cpu.Options{Threads: f.threads, Kernels: f.kernels})
+	backend, err := cpu.New(cpu.Options{Threads: cmp.Or(f.threads, cores), Kernels: f.kernels})
 	if err != nil {
 		problems = append(problems, &misuseError{fmt.Errorf("CPU backend: %w", err)})
 	}
