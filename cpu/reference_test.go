@@ -114,7 +114,7 @@ func (m refModel) logits(s refSequence) [][]float64 {
 	for l := range m.w.Layers {
 		m.attend(l, x, s)
 		for p := range x {
-			x[p] = m.feedForward(l, x[p])
+			x[p] = m.feedForward(l, x[p], m.w.Config.TopK)
 		}
 	}
 	out := make([][]float64, len(x))
@@ -197,17 +197,14 @@ func (m refModel) attendHead(lc core.LayerConfig, s refSequence, p int, q []floa
 	return out
 }
 
-func (m refModel) feedForward(layer int, x []float64) []float64 {
+// route returns the experts that x of a layer chooses, the likeliest first, and the scores of all.
+func (m refModel) route(layer int, x []float64) (chosen []int, scores []float64) {
 	c, l := &m.w.Config, &m.w.Layers[layer]
-	eps := c.RMSNormEps
-	h1 := refFFN(l.Gate, l.Up, l.Down, refNorm(x, refVector(l.PreSharedNorm), eps))
-	h1 = refNorm(h1, refVector(l.PostSharedNorm), eps)
-
-	z := refNorm(x, nil, eps)
+	z := refNorm(x, nil, c.RMSNormEps)
 	for i, s := range refVector(l.RouterScale) {
 		z[i] *= s / math.Sqrt(float64(c.Hidden))
 	}
-	scores := refMul(l.Router, z)
+	scores = refMul(l.Router, z)
 	order := make([]int, c.Experts)
 	for e := range order {
 		order[e] = e
@@ -221,13 +218,24 @@ func (m refModel) feedForward(layer int, x []float64) []float64 {
 		}
 		return 0
 	})
+	return order[:c.TopK], scores
+}
+
+// feedForward is the second half of a layer, with the first n of the chosen experts only.
+func (m refModel) feedForward(layer int, x []float64, n int) []float64 {
+	c, l := &m.w.Config, &m.w.Layers[layer]
+	eps := c.RMSNormEps
+	h1 := refFFN(l.Gate, l.Up, l.Down, refNorm(x, refVector(l.PreSharedNorm), eps))
+	h1 = refNorm(h1, refVector(l.PostSharedNorm), eps)
+
+	chosen, scores := m.route(layer, x)
 	var sum float64
-	for _, e := range order[:c.TopK] {
+	for _, e := range chosen {
 		sum += math.Exp(scores[e])
 	}
 	u := refNorm(x, refVector(l.PreRoutedNorm), eps)
 	h2 := make([]float64, c.Hidden)
-	for _, e := range order[:c.TopK] {
+	for _, e := range chosen[:n] {
 		blob, at := m.blobs[layer][e], m.w.Expert
 		weight := math.Exp(scores[e]) / sum * float64(vectorAt(l.PerExpertScale, e))
 		for i, y := range refFFN(at.Gate.View(blob), at.Up.View(blob), at.Down.View(blob), u) {
