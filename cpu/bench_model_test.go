@@ -130,8 +130,12 @@ func (m *benchModel) layer(b *testing.B, e core.Executor, c core.Cache, batch *c
 			picks[x] = append(picks[x], core.Pick{Row: int32(row), Rank: int32(rank)})
 		}
 	}
+	left := len(picks)
 	for x, p := range picks {
-		_, err := e.Routed(id, batch, core.ExpertRun{Expert: gturbo.ExpertID(x), Bytes: m.blobs[x%benchExperts], Picks: p})
+		left--
+		_, err := e.Routed(id, batch, core.ExpertRun{
+			Expert: gturbo.ExpertID(x), Bytes: m.blobs[x%benchExperts], Picks: p, More: left > 0,
+		})
 		check(err)
 	}
 	lap(3)

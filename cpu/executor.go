@@ -44,7 +44,8 @@ type executor struct {
 	full         *ropeTable
 	experts      []gturbo.ExpertID
 	expertWeight []float32
-	ran          []bool   // which of row 0's experts have run alone, [K]: see Forecast
+	held         heldRuns
+	ran          []bool   // which of row 0's experts have run as its only ones, [K]: see Forecast
 	forecast     struct { // of the layer after the one that runs; made when first asked for
 		experts []gturbo.ExpertID
 		weights []float32
@@ -115,12 +116,12 @@ func (e *executor) layOut(threads int) {
 	m.floats(&e.expertIn, rows*packedLen(d))
 	m.floats(&e.routed, rows*c.TopK*d)
 	m.floats(&e.scores, rows*c.Experts)
-	m.floats(&e.packed, block*e.packedWidth)
+	m.floats(&e.packed, max(block, c.TopK)*e.packedWidth)
 	m.floats(&e.query, block*query)
 	m.floats(&e.key, block*kv)
 	m.floats(&e.value, block*kv)
-	m.floats(&e.gate, block*ffn)
-	m.floats(&e.up, block*ffn)
+	m.floats(&e.gate, max(block*ffn, c.TopK*c.ExpertWidth))
+	m.floats(&e.up, max(block*ffn, c.TopK*c.ExpertWidth))
 	m.floats(&e.out, block*d)
 	m.floats(&e.partials, partialBytes/4)
 	m.floats(&e.expertWeight, rows*c.TopK)
@@ -145,8 +146,11 @@ func (e *executor) Residual(b *core.Batch, dst []float32) error {
 	return nil
 }
 
-// Drain has nothing to wait for: every stage is done when its call returns.
-func (e *executor) Drain() error { return nil }
+// Drain forgets experts that wait to run together, after an error. All else is done when its call returns.
+func (e *executor) Drain() error {
+	e.held.release()
+	return nil
+}
 
 // Close ends the threads and frees the scratch. Caches are closed apart.
 func (e *executor) Close() error {

@@ -1,17 +1,15 @@
 package cpu
 
 import (
-	"fmt"
-
 	"github.com/fieldfare/fieldfare/core"
 	"github.com/fieldfare/fieldfare/gturbo"
-	"github.com/fieldfare/fieldfare/residency"
 )
 
 // Route scores the experts from the residual stream, and prepares what the chosen ones will see.
 func (e *executor) Route(layer gturbo.LayerID, b *core.Batch) (core.Routing, error) {
 	c := &e.w.Config
 	e.at.layer, e.at.batch = &e.w.Layers[layer], b
+	clear(e.ran)
 	n := len(b.Tokens)
 	for base := 0; base < n; base += rowBlock {
 		rows := min(rowBlock, n-base)
@@ -41,9 +39,6 @@ func (e *executor) expertRow(row int) []float32 {
 
 func (e *executor) chooseExperts(_, row int) {
 	c := &e.w.Config
-	if row == 0 {
-		clear(e.ran)
-	}
 	choose(e.experts[row*c.TopK:][:c.TopK], e.expertWeight[row*c.TopK:][:c.TopK],
 		e.scores[row*c.Experts:][:c.Experts], e.at.layer.PerExpertScale)
 }
@@ -91,50 +86,6 @@ func (e *executor) packActivated(_, row int) {
 	gate, up := e.gate[row*e.at.width:][:e.at.width], e.up[row*e.at.width:][:e.at.width]
 	e.k.geglu(gate, up)
 	e.fine.k.pack(e.packedRow(row), gate, e.at.bits)
-}
-
-// Routed runs one expert on the rows that chose it. It is done when it returns: the fence is nil.
-func (e *executor) Routed(_ gturbo.LayerID, _ *core.Batch, run core.ExpertRun) (residency.Fence, error) {
-	x := e.w.Expert
-	if len(run.Bytes) < x.Stride {
-		panic(fmt.Sprintf("BUG: cpu: expert %d of %d bytes, want a blob of %d", run.Expert, len(run.Bytes), x.Stride))
-	}
-	w := ffnWeights{x.Gate.View(run.Bytes), x.Up.View(run.Bytes), x.Down.View(run.Bytes)}
-	for picks := run.Picks; len(picks) > 0; {
-		rows := min(rowBlock, len(picks))
-		e.runPicks(picks[:rows], w)
-		picks = picks[rows:]
-	}
-	return nil, nil
-}
-
-// runPicks runs one expert on at most rowBlock picks. One pick needs no copies.
-func (e *executor) runPicks(picks []core.Pick, w ffnWeights) {
-	e.at.picks = picks
-	if len(picks) == 1 {
-		row := int(picks[0].Row)
-		e.ffn(e.affine.input(e.expertRow(row), 0, 1), 1, w, e.routedRow(picks[0]))
-		if row == 0 {
-			e.ran[picks[0].Rank] = true
-		}
-		return
-	}
-	e.eachRow(len(picks), (*executor).gatherPick)
-	e.ffn(e.input(len(picks)), len(picks), w, e.out)
-	e.eachRow(len(picks), (*executor).scatterPick)
-}
-
-func (e *executor) gatherPick(_, i int) { copy(e.packedRow(i), e.expertRow(int(e.at.picks[i].Row))) }
-
-func (e *executor) scatterPick(_, i int) {
-	d := e.w.Config.Hidden
-	copy(e.routedRow(e.at.picks[i]), e.out[i*d:][:d])
-}
-
-// routedRow is where the output of a pick is kept until Tail.
-func (e *executor) routedRow(p core.Pick) []float32 {
-	c := &e.w.Config
-	return e.routed[(int(p.Row)*c.TopK+int(p.Rank))*c.Hidden:][:c.Hidden]
 }
 
 // Tail joins the branches into the residual stream.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/fieldfare/fieldfare/core"
+	"github.com/fieldfare/fieldfare/residency"
 )
 
 // testSequence has text, a span of soft tokens shorter than the window and one longer than it.
@@ -72,6 +73,38 @@ func TestSameBitsWhateverChunksThreadsRingsAndExpertOrder(t *testing.T) {
 			}
 		}
 	})
+}
+
+// What waits to run together is forgotten when its pass fails, and holds no slot any more.
+func TestDrainLetsHeldExpertsGo(t *testing.T) {
+	m := randomModel("drain")
+	b, err := New(Options{Threads: 2})
+	must(t, err)
+	e, err := b.NewExecutor(m.w, core.ExecutorOptions{MaxRows: 1})
+	must(t, err)
+	defer closed(t, e)
+	batch := refSequence{tokens: []int32{3}}.batch(0, 1)
+	var fences []residency.Fence
+	for rank := range int32(2) {
+		f, err := e.Routed(0, batch, core.ExpertRun{Bytes: m.blobs[0][rank], Picks: []core.Pick{{Rank: rank}}, More: true})
+		must(t, err)
+		if f == nil || f.Passed() {
+			t.Fatalf("expert %d with more to come: fence %v, want one that has not passed", rank, f)
+		}
+		fences = append(fences, f)
+	}
+	must(t, e.Drain())
+	for _, f := range fences {
+		f.Wait()
+		if !f.Passed() {
+			t.Error("a fence has ended, but not passed")
+		}
+	}
+	f, err := e.Routed(0, batch, core.ExpertRun{Bytes: m.blobs[0][2], Picks: []core.Pick{{Rank: 2}}})
+	must(t, err)
+	if f != nil {
+		t.Error("the last expert left a fence")
+	}
 }
 
 func TestNewExecutorNamesEveryBadMatrix(t *testing.T) {

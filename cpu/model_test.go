@@ -7,6 +7,7 @@ import (
 
 	"github.com/fieldfare/fieldfare/core"
 	"github.com/fieldfare/fieldfare/gturbo"
+	"github.com/fieldfare/fieldfare/residency"
 )
 
 // randomModel has every kind of layer, awkward group counts (3, 5, 11) and a window that rings wrap around.
@@ -142,6 +143,8 @@ func (m refModel) forward(t *testing.T, e core.Executor, c core.Cache, b *core.B
 		routing, err := e.Route(layer, b)
 		must(t, err)
 		must(t, e.Shared(layer, b))
+		left := len(routing.Experts) // a batch of one row chooses each once
+		var fences []residency.Fence
 		for i := range m.w.Config.Experts {
 			id := i
 			if reverse {
@@ -154,9 +157,20 @@ func (m refModel) forward(t *testing.T, e core.Executor, c core.Cache, b *core.B
 				}
 			}
 			if len(run.Picks) > 0 {
-				_, err := e.Routed(layer, b, run)
+				run.More = len(b.Tokens) == 1 && left > 1 && !reverse
+				fence, err := e.Routed(layer, b, run)
 				must(t, err)
+				if fence != nil && (!run.More || fence.Passed()) {
+					t.Errorf("expert %d: a fence with more to come %v, passed %v", id, run.More, fence.Passed())
+				}
+				if fence != nil {
+					fences = append(fences, fence)
+				}
+				left--
 			}
+		}
+		for _, f := range fences {
+			f.Wait()
 		}
 		must(t, e.Tail(layer, b))
 	}

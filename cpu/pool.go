@@ -23,16 +23,19 @@ const tasksPerYield = 8
 
 // A pool runs jobs on its caller and threads-1 persistent goroutines. run is called from one goroutine at a time.
 //
-// word holds the jobs' counter in its high half and the number of unclaimed tasks in its low half. A claim is one
-// compare-and-swap that takes the last unclaimed task, so a worker that comes late to a finished job finds nothing
-// and cannot touch the next one by mistake. current and count are written before word and only read after a claim.
+// Each worker has a segment of neighbouring tasks and takes them in order, so that what it asks of memory ahead of time
+// is its own; then it helps with the other segments. A segment holds the jobs' counter in its high half and the number
+// of unclaimed tasks in its low half. A claim is one compare-and-swap, so a worker that comes late to a finished job
+// finds nothing and cannot touch the next one by mistake. current and count are written before the segments and only
+// read after a claim.
 type pool struct {
 	threads int
 	current job
 	count   int
 
-	word     atomic.Uint64
-	done     atomic.Int64 // tasks of the current job that are finished
+	segments []segment     // one a thread: tasks count*i/threads to count*(i+1)/threads
+	jobs     atomic.Uint32 // begun so far
+	done     atomic.Int64  // tasks of the current job that are finished
 	sleepers atomic.Int64
 	waiting  atomic.Bool   // the caller sleeps on finished
 	wake     chan struct{} // a token wakes one sleeper
@@ -41,8 +44,14 @@ type pool struct {
 	workers  sync.WaitGroup
 }
 
+// A segment has a cache line of its own.
+type segment struct {
+	atomic.Uint64
+	_ [56]byte
+}
+
 func newPool(threads int) *pool {
-	p := &pool{threads: threads, wake: make(chan struct{}, threads), finished: make(chan struct{}, 1)}
+	p := &pool{threads: threads, segments: make([]segment, threads), wake: make(chan struct{}, threads), finished: make(chan struct{}, 1)}
 	for w := 1; w < threads; w++ {
 		p.workers.Go(func() { p.work(w) })
 	}
@@ -62,7 +71,11 @@ func (p *pool) run(j job, count int) {
 	}
 	p.current, p.count = j, count
 	p.done.Store(0)
-	p.word.Store((p.word.Load()>>32+1)<<32 | uint64(count))
+	begun := p.jobs.Load() + 1
+	for i := range p.segments {
+		p.segments[i].Store(uint64(begun)<<32 | uint64(p.end(i)-p.end(i-1)))
+	}
+	p.jobs.Store(begun)
 	for n := min(p.sleepers.Load(), int64(count-1)); n > 0; n-- {
 		select {
 		case p.wake <- struct{}{}:
@@ -74,26 +87,35 @@ func (p *pool) run(j job, count int) {
 	p.await(int64(count))
 }
 
+// end is the first task after segment i.
+func (p *pool) end(i int) int { return p.count * (i + 1) / p.threads }
+
 // step claims and runs one task; false when none is left.
 func (p *pool) step(worker int) bool {
+	for i := range p.segments {
+		at := (worker + i) % p.threads
+		if left := p.segments[at].claim(); left > 0 {
+			count := p.count
+			p.current.task(worker, p.end(at)-left)
+			if p.done.Add(1) == int64(count) && p.waiting.Swap(false) {
+				p.finished <- struct{}{}
+			}
+			if left%tasksPerYield == 0 {
+				runtime.Gosched()
+			}
+			return true
+		}
+	}
+	return false
+}
+
+// claim takes a task and returns how many were left before, 0 for none.
+func (s *segment) claim() int {
 	for {
-		word := p.word.Load()
-		left := int(uint32(word))
-		if left == 0 {
-			return false
+		word := s.Load()
+		if left := int(uint32(word)); left == 0 || s.CompareAndSwap(word, word-1) {
+			return left
 		}
-		if !p.word.CompareAndSwap(word, word-1) {
-			continue
-		}
-		count := p.count
-		p.current.task(worker, count-left)
-		if p.done.Add(1) == int64(count) && p.waiting.Swap(false) {
-			p.finished <- struct{}{}
-		}
-		if left%tasksPerYield == 0 {
-			runtime.Gosched()
-		}
-		return true
 	}
 }
 
@@ -110,11 +132,12 @@ func (p *pool) await(count int64) {
 }
 
 func (p *pool) work(worker int) {
-	available := func() bool { return uint32(p.word.Load()) != 0 || p.closed.Load() }
 	for !p.closed.Load() {
+		seen := p.jobs.Load()
 		if p.step(worker) {
 			continue
 		}
+		available := func() bool { return p.jobs.Load() != seen || p.closed.Load() }
 		if spin(available) {
 			continue
 		}
