@@ -116,6 +116,9 @@ func (r *Runtime) MaxContext() int { return r.opts.MaxContext }
 // PrefillChunk is the most rows of a chunk of prompt.
 func (r *Runtime) PrefillChunk() int { return r.opts.PrefillChunk }
 
+// Lookahead reports whether the backend guesses the next layer's experts.
+func (r *Runtime) Lookahead() bool { return r.prog.lookahead.forecaster != nil }
+
 // MaxSpan is the most soft tokens that one attachment may take.
 func (r *Runtime) MaxSpan() int { return r.maxRows }
 

@@ -256,30 +256,3 @@ func TestAWaitEndsWithItsContext(t *testing.T) {
 		t.Errorf("%v, want context.Canceled as it is", err)
 	}
 }
-
-func TestASaturatedDiskTakesNoGuesses(t *testing.T) {
-	s := &Streamer{}
-	now := time.Now()
-	look := func(busy time.Duration, reads int64) bool {
-		now = now.Add(time.Second)
-		s.stats.BusyTime += busy
-		s.stats.Reads += reads
-		return s.saturated(now)
-	}
-	if s.saturated(now) {
-		t.Error("saturated before anything was read")
-	}
-	for i, c := range []struct {
-		busy  time.Duration
-		reads int64
-		want  bool
-	}{
-		{950 * time.Millisecond, 100, true}, {100 * time.Millisecond, 100, false},
-		{950 * time.Millisecond, 3, false},                                     // too few to tell
-		{900 * time.Millisecond, 100, true}, {900 * time.Millisecond, 1, true}, // the verdict stands
-	} {
-		if got := look(c.busy, c.reads); got != c.want {
-			t.Errorf("window %d: saturated %v, want %v", i, got, c.want)
-		}
-	}
-}

@@ -2,15 +2,15 @@ package residency
 
 import (
 	"slices"
-	"time"
 
 	"github.com/fieldfare/fieldfare/gturbo"
 )
 
 // Prefetch starts reads for experts that a layer will probably want soon (router lookahead), best guess first. It
-// waits for nothing but the opening of the layer, reports nothing and pins nothing. Demands go first; guesses that
-// have not started when the layer's next fetch comes are dropped, and so are all guesses while the disk has no time to
-// spare. A new call replaces the layer's earlier guesses.
+// waits for nothing but the opening of the layer, reports nothing and pins nothing. A guess takes only what demands leave
+// of the disk, piece by piece: none is begun while a demand waits, so a saturated disk reads no guesses. When the
+// layer's next fetch comes, it finishes the guesses that it wants first and drops the others. A new call replaces the
+// layer's earlier guesses.
 func (s *Streamer) Prefetch(id gturbo.LayerID, experts []gturbo.ExpertID) {
 	l := &s.layers[id]
 	if s.openLayer(l) != nil {
@@ -26,11 +26,6 @@ func (s *Streamer) Prefetch(id gturbo.LayerID, experts []gturbo.ExpertID) {
 		return
 	}
 	s.dropWishes(l)
-	if s.saturated(time.Now()) {
-		l.foretold = l.foretold[:0]
-		s.stats.GuessesDropped += int64(len(experts))
-		return
-	}
 	l.foretold = append(l.foretold[:0], experts...)
 	for _, e := range experts {
 		if l.where[e] == none {
@@ -38,29 +33,6 @@ func (s *Streamer) Prefetch(id gturbo.LayerID, experts []gturbo.ExpertID) {
 		}
 	}
 	s.recruit()
-}
-
-const (
-	// saturatedBy is the share of the time with reads in flight from which on a wrong guess costs more than a right one
-	// wins.
-	saturatedBy     = 0.8
-	saturatedWindow = 500 * time.Millisecond
-	saturatedReads  = 32 // in a window; fewer say nothing
-)
-
-// saturated reports whether reads were in flight nearly all the time of the last window.
-func (s *Streamer) saturated(now time.Time) bool {
-	w := &s.window
-	took := now.Sub(w.from)
-	if took < saturatedWindow {
-		return w.full
-	}
-	busy := s.busyTime(now)
-	if !w.from.IsZero() && s.stats.Reads-w.reads >= saturatedReads {
-		w.full = float64(busy-w.busy) > saturatedBy*float64(took)
-	}
-	w.from, w.busy, w.reads = now, busy, s.stats.Reads
-	return w.full
 }
 
 // dropWishes gives up the guesses of l that nobody wants; nil means of all layers.

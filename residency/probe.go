@@ -17,7 +17,8 @@ type ProbeOptions struct {
 	Block int
 	// Budget is the time of the whole probe, default 2 s.
 	Budget time.Duration
-	// Depths are the numbers of reads in flight to try, ascending, default 1, 2, 4 and 8.
+	// Depths are the numbers of reads in flight to try, ascending, default 2, 4 and 8: with one the disk stands still
+	// whenever the cores are too busy to ask for the next.
 	Depths []int
 }
 
@@ -58,7 +59,7 @@ func Probe(ctx context.Context, open func() (*os.File, error), opts ProbeOptions
 		opts.Budget = probeBudget
 	}
 	if opts.Depths == nil {
-		opts.Depths = []int{1, 2, 4, 8}
+		opts.Depths = []int{2, 4, 8}
 	}
 	slice := opts.Budget / time.Duration(2*len(opts.Depths))
 	for _, uncached := range []bool{true, false} {

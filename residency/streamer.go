@@ -28,15 +28,6 @@ type Streamer struct {
 	given    uint64  // fences taken so far
 	busyFrom time.Time
 	stats    Stats
-	window   window
-}
-
-// A window is a stretch of time in which the streamer looks at how busy the disk is.
-type window struct {
-	from  time.Time
-	busy  time.Duration // at its start
-	reads int64         // at its start
-	full  bool          // the verdict on the one before
 }
 
 // NewStreamer makes a streamer; nothing is opened or allocated yet. Close it.

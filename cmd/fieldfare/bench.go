@@ -116,7 +116,7 @@ func aboutRun(rt *core.Runtime, f *modelFlags) []cell {
 		{"host", host}, {"system", runtime.GOOS + "/" + runtime.GOARCH}, {"threads", threadsOf(rt.Backend())},
 		{"backend", rt.Backend().Name()}, {"build", version()}, {"model", rt.Install().ManifestSHA256()},
 		{"memory", f.memory.size}, {"slots", x.Slots}, {"mapped", x.Mapped}, {"uncached", x.Uncached}, {"reads", x.Reads},
-		{"policy", x.Policy.String()}, {"lookahead", f.lookahead}, {"chunk", rt.PrefillChunk()}, {"context", rt.MaxContext()},
+		{"policy", x.Policy.String()}, {"lookahead", rt.Lookahead()}, {"chunk", rt.PrefillChunk()}, {"context", rt.MaxContext()},
 	}
 }
 

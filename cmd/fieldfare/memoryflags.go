@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fieldfare/fieldfare/core"
+	"github.com/fieldfare/fieldfare/cpu"
 	"github.com/fieldfare/fieldfare/residency"
 )
 
@@ -110,7 +111,7 @@ func planError(err error) error {
 }
 
 // apply sets the options that the plan decides.
-func (p *planned) apply(o *core.Options) {
+func (p *planned) apply(o *core.Options, f *modelFlags) {
 	o.Experts.Slots, o.Experts.Mapped = p.plan.Slots, p.plan.Mapped
 	o.PrefillChunk, o.MaxContext = p.plan.Chunk, p.plan.Context
 	if o.RewindBytes = p.plan.Saved; o.RewindBytes == 0 {
@@ -121,6 +122,9 @@ func (p *planned) apply(o *core.Options) {
 		// What the page cache will hold is read from there faster than from any disk.
 		o.Experts.Uncached = best.Uncached && !p.cached
 	}
+	// A wrong guess is read for nothing: it has to cost next to no processor time. No Mac has measured it.
+	_, onCPU := o.Backend.(*cpu.Backend)
+	o.Lookahead = f.lookahead == lookaheadOn || f.lookahead == lookaheadAuto && onCPU && o.Experts.Uncached
 }
 
 // short reports whether the machine cannot spare what was asked for; a hundredth is no difference.

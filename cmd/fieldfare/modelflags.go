@@ -16,13 +16,20 @@ import (
 	"github.com/fieldfare/fieldfare/residency"
 )
 
+// Values of --router-lookahead.
+const (
+	lookaheadAuto = "auto"
+	lookaheadOn   = "on"
+	lookaheadOff  = "off"
+)
+
 // modelFlags choose a model and how it is held in memory; every command that runs one has them.
 type modelFlags struct {
 	model        string
 	maxContext   int
 	slots        int
 	policy       string
-	lookahead    bool
+	lookahead    string
 	trace        string
 	prefillChunk int
 	backend      string
@@ -46,7 +53,10 @@ func (f *modelFlags) add(cmd *cobra.Command) {
 	flags.IntVar(&f.maxContext, "max-context", 0, "positions of the KV cache (default: what --memory allows, 4096 without)")
 	flags.IntVar(&f.slots, "expert-cache-slots", 0, "experts kept in memory per layer, 8 to 128 (default: what --memory allows, 16 without)")
 	flags.StringVar(&f.policy, "expert-cache-policy", "lfu", "which expert leaves memory first: lfu or lru")
-	flags.BoolVar(&f.lookahead, "router-lookahead", false, "read the experts that the next layer will probably choose ahead of time")
+	flags.StringVar(&f.lookahead, "router-lookahead", lookaheadAuto,
+		"read the experts that the next layer will probably choose ahead of time: on, off, or auto, which means on where the "+
+			"CPU computes and reads go past the page cache")
+	flags.Lookup("router-lookahead").NoOptDefVal = lookaheadOn
 	flags.StringVar(&f.trace, "trace-experts", "", "write which experts each layer chooses to a file, for \"fieldfare dev replay\"")
 	flags.IntVar(&f.prefillChunk, "prefill-chunk-tokens", 0, "prompt tokens per pass, 1 to 1024 (default: what --memory allows, 128 without)")
 	flags.StringVar(&f.backend, "backend", "auto", "what computes: metal (Apple GPUs), cpu, or auto: metal where it works")
@@ -74,11 +84,15 @@ func (f *modelFlags) options() (core.Options, error) {
 	o := core.Options{
 		MaxContext:   f.maxContext,
 		PrefillChunk: f.prefillChunk,
-		Lookahead:    f.lookahead,
 		Experts:      residency.Options{Slots: f.slots},
 		Open:         gturbo.OpenOptions{TrustReceipt: f.trust},
 	}
 	problems := []error{f.memory.parse()}
+	switch f.lookahead {
+	case lookaheadAuto, lookaheadOn, lookaheadOff:
+	default:
+		problems = append(problems, misuse("--router-lookahead is on, off or auto, not %q", f.lookahead))
+	}
 	switch f.policy {
 	case residency.LFU.String():
 	case residency.LRU.String():
@@ -130,7 +144,7 @@ func (a *app) loadTelling(ctx context.Context, f *modelFlags, progress func(done
 	if err != nil {
 		return nil, err
 	}
-	plan.apply(&opts)
+	plan.apply(&opts, f)
 	if !f.quiet && (f.memory.budget > 0 || plan.short()) {
 		fmt.Fprintln(a.stderr, "fieldfare: "+plan.summary())
 	}
