@@ -56,7 +56,6 @@ func (f *modelFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.lookahead, "router-lookahead", lookaheadAuto,
 		"read the experts that the next layer will probably choose ahead of time: on, off, or auto, which means on where the "+
 			"CPU computes and reads go past the page cache")
-	flags.Lookup("router-lookahead").NoOptDefVal = lookaheadOn
 	flags.StringVar(&f.trace, "trace-experts", "", "write which experts each layer chooses to a file, for \"fieldfare dev replay\"")
 	flags.IntVar(&f.prefillChunk, "prefill-chunk-tokens", 0, "prompt tokens per pass, 1 to 1024 (default: what --memory allows, 128 without)")
 	flags.StringVar(&f.backend, "backend", "auto", "what computes: metal (Apple GPUs), cpu, or auto: metal where it works")
