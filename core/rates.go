@@ -16,6 +16,9 @@ type Rates struct {
 	Weights float64 `json:"weights_bytes_per_second"`
 	// Rows is the rows per second of a chunk of 128 through all layers: prefill.
 	Rows float64 `json:"prefill_rows_per_second"`
+	// Spread is how much longer a slow call of decoding took than a fast one, as a share: what other programs and the
+	// machine's neighbours add, a quarter of the time.
+	Spread float64 `json:"spread"`
 }
 
 const (
@@ -153,16 +156,16 @@ func (r *ratesRun) measure(rows int, s *Size) (Rates, error) {
 	if err := r.prepare(1); err != nil {
 		return Rates{}, err
 	}
-	each, err := r.time(func(i int) error { return r.routed(i, 1) })
+	each, slow, err := r.time(func(i int) error { return r.routed(i, 1) })
 	if err != nil {
 		return Rates{}, err
 	}
 	x := r.model.weights.Expert
-	out := Rates{Weights: float64(x.Down.Biases+2*x.Down.Out*(x.Down.In/64)) / each}
+	out := Rates{Weights: float64(x.Down.Biases+2*x.Down.Out*(x.Down.In/64)) / each, Spread: slow/each - 1}
 	if err := r.prepare(rows); err != nil {
 		return Rates{}, err
 	}
-	layer, err := r.time(func(int) error {
+	layer, _, err := r.time(func(int) error {
 		if err := r.exec.Attend(0, &r.batch, r.cache); err != nil {
 			return err
 		}
@@ -173,7 +176,7 @@ func (r *ratesRun) measure(rows int, s *Size) (Rates, error) {
 	}
 	// A chunk's rows spread over the experts.
 	picks := max(1, min(rows, rows*cfg.TopK/cfg.Experts))
-	expert, err := r.time(func(i int) error { return r.routed(i, picks) })
+	expert, _, err := r.time(func(i int) error { return r.routed(i, picks) })
 	if err != nil {
 		return Rates{}, err
 	}
@@ -206,23 +209,23 @@ func (r *ratesRun) routed(i, picks int) error {
 	return err
 }
 
-// time repeats f and returns the seconds of one call that nine in ten calls take or exceed: what other programs and
-// sleeping threads add is not the backend's.
-func (r *ratesRun) time(f func(i int) error) (float64, error) {
+// time repeats f and returns the seconds of one call that nine in ten calls take or exceed (what other programs and
+// sleeping threads add is not the backend's), and those that one in four does.
+func (r *ratesRun) time(f func(i int) error) (fast, slow float64, err error) {
 	var calls []float64
 	for i, from := 0, time.Now(); i < ratesCalls || time.Since(from) < ratesSlice; i++ {
 		if err := r.ctx.Err(); err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 		begin := time.Now()
 		if err := f(i); err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 		if err := r.exec.Drain(); err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 		calls = append(calls, time.Since(begin).Seconds())
 	}
 	slices.Sort(calls)
-	return calls[len(calls)/10], nil
+	return calls[len(calls)/10], calls[len(calls)*3/4], nil
 }

@@ -18,6 +18,7 @@ func (f *Fetch) placeMapped() {
 			continue
 		}
 		f.s.stats.Misses++
+		f.s.stats.Needed += int64(f.s.dims.Stride)
 		f.s.announce(f.l, w.expert)
 		fresh = append(fresh, i)
 	}

@@ -72,7 +72,8 @@ func TestAWantedGuessIsFinishedFirst(t *testing.T) {
 		t.Errorf("expert %d arrives first, hit %v; want 10, no hit", x.Expert, x.Hit)
 	}
 	mustNext(t, f)
-	if st := s.Stats(); st.Joined != 1 || st.GuessesUsed != 1 || st.GuessesDropped != 1 || st.Reads != 2 {
+	if st := s.Stats(); st.Joined != 1 || st.GuessesUsed != 1 || st.GuessesDropped != 1 || st.Reads != 2 ||
+		st.Needed != 2*int64(s.dims.Stride) {
 		t.Errorf("%+v, want 1 joined, 1 guess used, 1 dropped, 2 reads", st)
 	}
 }
@@ -89,8 +90,9 @@ func TestAnUnwantedGuessEndsWithItsPiece(t *testing.T) {
 	mustNext(t, f)
 	noneBegan(t, g)
 	st := s.Stats()
-	if want := int64(2*s.dims.Stride + s.piece); st.Bytes != want || st.Reads != 2 || st.GuessesDropped != 1 {
-		t.Errorf("%+v, want %d bytes, 2 reads, 1 guess dropped", st, want)
+	needed := int64(2 * s.dims.Stride)
+	if want := needed + int64(s.piece); st.Bytes != want || st.Needed != needed || st.Reads != 2 || st.GuessesDropped != 1 {
+		t.Errorf("%+v, want %d bytes, %d needed, 2 reads, 1 guess dropped", st, want, needed)
 	}
 }
 

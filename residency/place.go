@@ -19,6 +19,7 @@ func (f *Fetch) take(i, at int) {
 	if sl.guessed {
 		sl.guessed = false
 		st.GuessesUsed++
+		st.Needed += int64(f.s.dims.Stride)
 	}
 	if sl.read != nil {
 		st.Joined++
@@ -55,6 +56,7 @@ func (s *Streamer) serve(l *layer) {
 			l.slots[at].pins++
 			w.slot, w.state = at, reading
 			s.stats.Misses++
+			s.stats.Needed += int64(s.dims.Stride)
 			s.start(r)
 		}
 		l.waiting = l.waiting[1:]

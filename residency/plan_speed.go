@@ -7,6 +7,7 @@ type Machine struct {
 	Disk    float64 // bytes per second of expert-sized reads, see Probe
 	Memory  float64 // bytes of weights per second that decoding gets through, when none have to be read
 	Compute float64 // rows per second of prefill in chunks of 128, with all experts in memory
+	Spread  float64 // how much longer arithmetic takes in bad moments, as a share
 }
 
 // Rates of a 2-core x86-64 machine with a virtual disk, used where nothing was measured.
@@ -22,8 +23,8 @@ type Speed struct {
 	turn     float64 // seconds of a typical turn: how plans are compared
 }
 
-// Range is an expectation with its error bar: Low if nothing overlaps, High if reads and arithmetic hide each other
-// wholly.
+// Range is an expectation with its error bar: Low if nothing overlaps and arithmetic meets bad moments, High if reads and
+// arithmetic hide each other wholly.
 type Range struct{ Low, High float64 }
 
 // Expected is the middle of the range.
@@ -79,7 +80,7 @@ func (m Model) speed(p *Plan, machine Machine) Speed {
 		Compute: row + weights(p.Chunk),
 	}
 	s.DecodeCost, s.PrefillCost = decode, prefill
-	s.Decode, s.Prefill = decode.perSecond(), prefill.perSecond()
+	s.Decode, s.Prefill = decode.perSecond(machine.Spread), prefill.perSecond(machine.Spread)
 	s.turn = turnPrompt/s.Prefill.Expected() + turnAnswer/s.Decode.Expected()
 	return s
 }
@@ -87,6 +88,6 @@ func (m Model) speed(p *Plan, machine Machine) Speed {
 // Cost is the seconds that one token spends on the disk and in arithmetic.
 type Cost struct{ Read, Compute float64 }
 
-func (c Cost) perSecond() Range {
-	return Range{Low: 1 / (c.Read + c.Compute), High: 1 / max(c.Read, c.Compute)}
+func (c Cost) perSecond(spread float64) Range {
+	return Range{Low: 1 / (c.Read + c.Compute*(1+spread)), High: 1 / max(c.Read, c.Compute)}
 }

@@ -160,7 +160,7 @@ func TestPicturesTakeTheMemoryOfSlotsWhileTheyAreEncoded(t *testing.T) {
 }
 
 func TestThePlanSaysWhatTheMachineCannotSpare(t *testing.T) {
-	p := mustPlan(t, gemma, Wish{Budget: 8 * giB, Spare: 5 * giB, Machine: Machine{1e9, 5e10, 50}})
+	p := mustPlan(t, gemma, Wish{Budget: 8 * giB, Spare: 5 * giB, Machine: Machine{Disk: 1e9, Memory: 5e10, Compute: 50}})
 	if p.Asked != 8*giB || p.Budget != 5*giB || p.Peak() > 5*giB {
 		t.Errorf("asked %d, budget %d, peak %d", p.Asked, p.Budget, p.Peak())
 	}
@@ -198,5 +198,18 @@ func TestATowerKeptReadyLeavesTheExperts(t *testing.T) {
 	ready.TowerKept = giB
 	if p := mustPlan(t, ready, Wish{Budget: 6 * giB}); p.Encoding != p.Total()+ready.TowerEncoding {
 		t.Errorf("encoding takes %d bytes, everything else %d", p.Encoding, p.Total())
+	}
+}
+
+func TestBadMomentsOfTheMachineWidenTheExpectation(t *testing.T) {
+	m := Machine{Disk: 1e9, Memory: 2e10, Compute: 50, Spread: 0.25}
+	p := mustPlan(t, gemma, Wish{Budget: 24 * giB, Machine: m})
+	if !p.Mapped {
+		t.Fatal("24 GiB do not map all experts")
+	}
+	for _, r := range []Range{p.Speed.Decode, p.Speed.Prefill} {
+		if ratio := r.High / r.Low; ratio < 1.249 || ratio > 1.251 {
+			t.Errorf("%s: the bar is %.3f wide, want 1.25", r, ratio)
+		}
 	}
 }

@@ -3,6 +3,7 @@ package residency
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,26 +15,34 @@ const (
 	absent           = 0xff
 )
 
-// ProbeMemory measures the bytes per second that threads together read from memory, for about the given time, the best
-// round counting: what no kernel can exceed. The search for an absent byte is the fastest read that the standard library has.
-func ProbeMemory(threads int, budget time.Duration) (float64, error) {
+// MemoryRates are bytes per second: of the best round, which no kernel can exceed, and of the one in the middle, which
+// is what the machine sustains beside whatever else uses its memory.
+type MemoryRates struct {
+	Best    float64 `json:"best"`
+	Typical float64 `json:"typical"`
+}
+
+// ProbeMemory measures how fast threads together read from memory, in rounds for about the given time. The search for an
+// absent byte is the fastest read that the standard library has.
+func ProbeMemory(threads int, budget time.Duration) (MemoryRates, error) {
 	if threads < 1 {
-		return 0, fmt.Errorf("probe memory with %d threads: %w", threads, ErrOptions)
+		return MemoryRates{}, fmt.Errorf("probe memory with %d threads: %w", threads, ErrOptions)
 	}
 	region, err := pages.Alloc("probe", memoryProbeBytes)
 	if err != nil {
-		return 0, fmt.Errorf("probe memory: %w", err)
+		return MemoryRates{}, fmt.Errorf("probe memory: %w", err)
 	}
 	defer region.Close()
 	all := region.Bytes()
 	for i := 0; i < len(all); i += 4096 {
 		all[i] = 1 // pages of their own
 	}
-	best := 0.0
-	for from := time.Now(); best == 0 || time.Since(from) < budget; {
-		best = max(best, readRound(all, threads))
+	var rounds []float64
+	for from := time.Now(); len(rounds) == 0 || time.Since(from) < budget; {
+		rounds = append(rounds, readRound(all, threads))
 	}
-	return best, nil
+	slices.Sort(rounds)
+	return MemoryRates{Best: rounds[len(rounds)-1], Typical: rounds[len(rounds)/2]}, nil
 }
 
 // readRound has each thread read its share of all once, and returns the bytes per second.

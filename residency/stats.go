@@ -10,6 +10,8 @@ type Stats struct {
 
 	// Reads are the experts that arrived in full, guesses included. Bytes counts pieces, also those of guesses given up.
 	Reads, Bytes int64
+	// Needed is the bytes of the experts among them that a fetch wanted: misses, and guesses that were right.
+	Needed int64
 	// ReadTime is the sum over all pieces, which are read side by side; BusyTime is the time with at least one in flight.
 	ReadTime, BusyTime time.Duration
 	// SlowestRead is the longest single piece.
@@ -41,6 +43,7 @@ func (s Stats) Sub(earlier Stats) Stats {
 	s.Misses -= earlier.Misses
 	s.Reads -= earlier.Reads
 	s.Bytes -= earlier.Bytes
+	s.Needed -= earlier.Needed
 	s.ReadTime -= earlier.ReadTime
 	s.BusyTime -= earlier.BusyTime
 	s.Waited -= earlier.Waited

@@ -144,7 +144,7 @@ func (b *benchRun) add(s stretch) {
 	}
 	x := s.stats.Experts
 	row = append(row,
-		cell{"outside", (s.took - s.stats.Stages.Total()).Seconds()}, cell{"bytes_read", x.Bytes},
+		cell{"outside", (s.took - s.stats.Stages.Total()).Seconds()}, cell{"bytes_read", x.Bytes}, cell{"bytes_needed", x.Needed},
 		cell{"disk_busy", x.BusyTime.Seconds()}, cell{"hit_rate", x.HitRate()}, cell{"recall", recall},
 	)
 	b.rows = append(b.rows, append(row, b.about...))

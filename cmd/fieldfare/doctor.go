@@ -87,7 +87,7 @@ func (d *diagnosis) bottlenecks() (prompt, answer bottleneck) {
 
 // decodeWork tells whether decoding is near what memory gives, or held up by the kernels.
 func (d *diagnosis) decodeWork() string {
-	if c := d.machine.Cores; c.Weights >= 0.6*c.Memory {
+	if c := d.machine.Cores; c.Weights >= 0.6*c.Memory.Best {
 		return "memory bandwidth"
 	}
 	return "arithmetic"
@@ -107,8 +107,8 @@ func (d *diagnosis) write(out io.Writer) error {
 	}
 	fmt.Fprintf(w, "disk, as experts are read\t%s/s\t%.0f %% of the fastest way; blocks of %s, %s\n",
 		size(int64(achieved)), 100*achieved/possible, size(int64(d.size.Memory.Stride)), way(d.machine.Disk.Best.Uncached, d.machine.Disk.Best.Reads))
-	fmt.Fprintf(w, "memory, only read\t%s/s\n", size(int64(c.Memory)))
-	fmt.Fprintf(w, "memory, as decoding reads it\t%s/s\t%.0f %% of that\n", size(int64(c.Weights)), 100*c.Weights/c.Memory)
+	fmt.Fprintf(w, "memory, only read\t%s/s\tmostly %s/s\n", size(int64(c.Memory.Best)), size(int64(c.Memory.Typical)))
+	fmt.Fprintf(w, "memory, as decoding reads it\t%s/s\t%.0f %% of the best\n", size(int64(c.Weights)), 100*c.Weights/c.Memory.Best)
 	fmt.Fprintf(w, "prompt, if nothing had to be read\t%.1f tokens/s\n", c.Rows)
 	if err := w.Flush(); err != nil {
 		return err

@@ -32,13 +32,13 @@ type diskRates struct {
 type coreRates struct {
 	Measured time.Time `json:"measured"`
 	core.Rates
-	// Memory is the bytes per second that the cores read from memory and do nothing with.
-	Memory float64 `json:"memory_bytes_per_second"`
+	// Memory is how fast the cores read from memory and do nothing with it.
+	Memory residency.MemoryRates `json:"memory_bytes_per_second"`
 }
 
 // rates is what the planner takes of it.
 func (m *machine) rates() residency.Machine {
-	return residency.Machine{Disk: m.Disk.Best.Rate, Memory: m.Cores.Weights, Compute: m.Cores.Rows}
+	return residency.Machine{Disk: m.Disk.Best.Rate, Memory: m.Cores.Weights, Compute: m.Cores.Rows, Spread: m.Cores.Spread}
 }
 
 // A probeFile is everything that was measured so far. Keys name the host, because folders move between machines.
@@ -49,7 +49,7 @@ type probeFile struct {
 }
 
 const (
-	probeVersion = 1
+	probeVersion = 2
 	// probeAge is when a measurement is taken again: disks fill up, drivers change.
 	probeAge = 90 * 24 * time.Hour
 	// probeWorth is the size of all experts from which on a load measures first.

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/fieldfare/fieldfare/residency"
 )
 
 // script writes a program that logs its arguments and prints output.
@@ -21,7 +23,7 @@ func script(t *testing.T, name, log, output string) {
 }
 
 const (
-	benchOutput = `[{"phase":"prefill","prompt":10,"tokens":10,"seconds":5,"bytes_read":0,"backend":"cpu (x)","mapped":true,"chunk":128},
+	benchOutput = `[{"phase":"prefill","prompt":10,"tokens":10,"seconds":5,"bytes_needed":0,"backend":"cpu (x)","mapped":true,"chunk":128},
 {"phase":"decode","prompt":10,"tokens":4,"seconds":4},
 {"phase":"prefill","prompt":10,"tokens":10,"seconds":0.5,"backend":"cpu (x)","mapped":true,"chunk":128},
 {"phase":"decode","prompt":10,"tokens":4,"seconds":0.25,"backend":"cpu (x)","mapped":true,"chunk":128}]`
@@ -40,7 +42,9 @@ func TestSidesRunInTurnAndTheLastPassCounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out strings.Builder
-	c := &comparison{options: *opts, out: &out, probe: func(context.Context) (between, error) { return between{memory: 40e9}, nil }}
+	c := &comparison{options: *opts, out: &out, probe: func(context.Context) (between, error) {
+		return between{memory: residency.MemoryRates{Best: 50e9, Typical: 40e9}}, nil
+	}}
 	if err := c.run(context.Background()); err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +59,7 @@ func TestSidesRunInTurnAndTheLastPassCounts(t *testing.T) {
 	}
 	for _, want := range []string{
 		"fieldfare         20.00        16.000", "llama.cpp repacked         10.00         8.000",
-		"decode 0.88 (0.88 to 0.88)", "fieldfare / llama.cpp repacked: prompt 2.00 (2.00 to 2.00), decode 2.00 (2.00 to 2.00)",
+		"of what memory gives: decode 0.88 (0.88 to 0.88), 0.70 (0.70 to 0.70) of the best moment", "fieldfare / llama.cpp repacked: prompt 2.00 (2.00 to 2.00), decode 2.00 (2.00 to 2.00)",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, out.String())

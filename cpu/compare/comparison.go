@@ -48,7 +48,10 @@ type phase struct {
 func (p phase) rate() float64 { return float64(p.tokens) / p.seconds }
 
 // A between is what the machine gives between two runs, in bytes per second.
-type between struct{ memory, disk float64 }
+type between struct {
+	memory residency.MemoryRates
+	disk   float64
+}
 
 // A result is one run with the machine before and after it.
 type result struct {

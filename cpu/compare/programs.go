@@ -37,7 +37,7 @@ func parseBench(output []byte, prompt int) (rates, error) {
 		Prompt  int     `json:"prompt"`
 		Tokens  int     `json:"tokens"`
 		Seconds float64 `json:"seconds"`
-		Read    int64   `json:"bytes_read"`
+		Read    int64   `json:"bytes_needed"`
 		Backend string  `json:"backend"`
 		Slots   int     `json:"slots"`
 		Mapped  bool    `json:"mapped"`

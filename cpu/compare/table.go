@@ -11,14 +11,14 @@ import (
 // write prints a row for each run and the load that the machine had before all, then what fieldfare reaches of its bounds, then the ratios.
 func (c *comparison) write(results []result, load string) error {
 	w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(w, "run\tprompt tok/s\tdecode tok/s\tmemory GB/s before, after\t")
+	fmt.Fprint(w, "run\tprompt tok/s\tdecode tok/s\tmemory GB/s before, after (best)\t")
 	if c.limit > 0 {
 		fmt.Fprint(w, "disk GB/s before, after\tpeak GB\t")
 	}
 	fmt.Fprintln(w, " about")
 	for _, r := range results {
-		fmt.Fprintf(w, "%s\t%.2f\t%.3f\t%.1f, %.1f\t", r.side, r.rates.prefill.rate(), r.rates.decode.rate(),
-			r.before.memory/1e9, r.after.memory/1e9)
+		fmt.Fprintf(w, "%s\t%.2f\t%.3f\t%.1f, %.1f (%.1f, %.1f)\t", r.side, r.rates.prefill.rate(), r.rates.decode.rate(),
+			r.before.memory.Typical/1e9, r.after.memory.Typical/1e9, r.before.memory.Best/1e9, r.after.memory.Best/1e9)
 		if c.limit > 0 {
 			fmt.Fprintf(w, "%.2f, %.2f\t%.2f\t", r.before.disk/1e9, r.after.disk/1e9, float64(r.peak)/1e9)
 		}
@@ -39,13 +39,14 @@ func (c *comparison) write(results []result, load string) error {
 
 // writeBounds sets fieldfare's time against what memory, or under a limit the disk for the bytes that it read, would need.
 func (c *comparison) writeBounds(results []result) {
-	var memory, prefill, decode []float64
+	var typical, best, prefill, decode []float64
 	for _, r := range results {
 		if r.side != "fieldfare" {
 			continue
 		}
-		perSecond := (r.before.memory + r.after.memory) / 2
-		memory = append(memory, r.rates.decode.rate()*c.tokenBytes/perSecond)
+		perSecond := r.rates.decode.rate() * c.tokenBytes
+		typical = append(typical, perSecond/(r.before.memory.Typical+r.after.memory.Typical)*2)
+		best = append(best, perSecond/(r.before.memory.Best+r.after.memory.Best)*2)
 		if disk := (r.before.disk + r.after.disk) / 2; disk > 0 {
 			prefill = append(prefill, float64(r.rates.prefill.read)/disk/r.rates.prefill.seconds)
 			decode = append(decode, float64(r.rates.decode.read)/disk/r.rates.decode.seconds)
@@ -55,7 +56,8 @@ func (c *comparison) writeBounds(results []result) {
 		fmt.Fprintf(c.out, "fieldfare, share of what the disk allows for its misses: prompt %s, decode %s\n", spread(prefill), spread(decode))
 		return
 	}
-	fmt.Fprintf(c.out, "fieldfare, share of the bandwidth at %.2f GB a token: decode %s\n", c.tokenBytes/1e9, spread(memory))
+	fmt.Fprintf(c.out, "fieldfare at %.2f GB a token, share of what memory gives: decode %s, %s of the best moment\n",
+		c.tokenBytes/1e9, spread(typical), spread(best))
 }
 
 // ratios compares the runs of each round: fieldfare's rate over the other side's.
