@@ -25,27 +25,28 @@ func avx2Outer(o outerCall) {
 	}
 }
 
-// avx2Dense transposes the weights of a panel as it widens them. Sums begin anew every outerDepth inputs.
+// avx2Dense transposes the weights of a panel as it widens them. Sums begin anew every outerDepth inputs, and all panels
+// of the call pass before the next inputs come: the rows' part of these stays in the second-level cache.
 func avx2Dense(d denseCall) {
 	weights, edge := d.scratch[:outerDepth*outerOutputs], d.scratch[outerDepth*outerOutputs:]
+	whole := d.lo + (d.hi-d.lo)/outerOutputs*outerOutputs // from here on less than a panel
 	for first := 0; first < d.rows; first += outerRows {
-		rows := min(outerRows, d.rows-first)
-		for o := d.lo; o < d.hi; o += outerOutputs {
-			y := d.y[first*d.ldy+o-d.lo:]
-			call := outerCall{y: y, ldy: d.ldy, rows: rows, ldx: d.ldx, w: weights}
-			outputs := min(outerOutputs, d.hi-o)
-			if outputs < outerOutputs {
-				call.y, call.ldy = edge, outerOutputs
-			}
-			for at := 0; at < d.in; at += outerDepth {
-				call.x, call.depth, call.add = d.x[first*d.ldx+at:], min(outerDepth, d.in-at), at > 0
+		call := outerCall{rows: min(outerRows, d.rows-first), ldx: d.ldx, w: weights}
+		y := d.y[first*d.ldy:]
+		for at := 0; at < d.in; at += outerDepth {
+			call.x, call.depth, call.add = d.x[first*d.ldx+at:], min(outerDepth, d.in-at), at > 0
+			for o := d.lo; o < d.hi; o += outerOutputs {
+				call.y, call.ldy = y[o-d.lo:], d.ldy
+				if o == whole {
+					call.y, call.ldy = edge, outerOutputs
+				}
 				widenPanel(weights, d, o, at, call.depth)
 				avx2Outer(call)
 			}
-			if outputs < outerOutputs {
-				for r := range rows {
-					copy(y[r*d.ldy:][:outputs], edge[r*outerOutputs:])
-				}
+		}
+		if whole < d.hi {
+			for r := range call.rows {
+				copy(y[r*d.ldy+whole-d.lo:][:d.hi-whole], edge[r*outerOutputs:])
 			}
 		}
 	}

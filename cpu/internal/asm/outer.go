@@ -12,7 +12,8 @@ import (
 // multiplications.
 const outerWidth = 3
 
-// outerTile: tiles of n rows against one panel. Nothing is summed across lanes.
+// outerTile: tiles of n rows against one panel. Nothing is summed across lanes. While a tile is multiplied the rows of the
+// next are asked for: their pieces are too short for the machine to see them coming.
 func outerTile(n int) {
 	kernel(fmt.Sprintf("avx2OuterTile%d", n),
 		"func(y *float32, ldy int, x *float32, ldx int, w *float32, depth, count, add int)",
@@ -20,9 +21,15 @@ func outerTile(n int) {
 			"24 elements of each row of y, which are added to unless add is 0. ldy and ldx are in bytes.", n, n))
 	y, ldy, x, ldx, count := ptr("y"), ptr("ldy"), ptr("x"), ptr("ldx"), ptr("count")
 	times("tile", count, func() {
-		first, w, depth := GP64(), ptr("w"), ptr("depth")
-		MOVQ(x, first)
-		rows := newRowPointers(first, ldx, n)
+		this, next := GP64(), GP64()
+		MOVQ(x, this)
+		rows := newRowPointers(this, ldx, n)
+		for range n {
+			ADDQ(ldx, x)
+		}
+		MOVQ(x, next)
+		ahead := newRowPointers(next, ldx, n)
+		w, depth := ptr("w"), ptr("depth")
 		acc := make([][outerWidth]reg.VecVirtual, n)
 		for i := range acc {
 			for m := range acc[i] {
@@ -40,6 +47,10 @@ func outerTile(n int) {
 		SUBQ(Imm(unrolled), depth)
 		JL(LabelRef("rest"))
 		Label("steps")
+		for i := range n {
+			PREFETCHT0(ahead.at(i, 0))
+		}
+		ahead.advance(4 * unrolled)
 		steps(unrolled)
 		SUBQ(Imm(unrolled), depth)
 		JGE(LabelRef("steps"))
@@ -47,9 +58,6 @@ func outerTile(n int) {
 		ADDQ(Imm(unrolled), depth)
 		times("step", depth, func() { steps(1) })
 		storeOuter(acc, y, ldy)
-		for range n {
-			ADDQ(ldx, x)
-		}
 	})
 	VZEROUPPER()
 	RET()
@@ -98,19 +106,15 @@ func outerColumns() {
 	kernel("avx2Columns",
 		"func(dst *float32, src *byte, rows *[8]int, blocks int)",
 		"avx2Columns widens blocks of 8 bfloat16 of 8 rows, offsets from src in bytes, to dst, [blocks*8, 24], of which it "+
-			"writes the first 8. It asks for what lies 512 bytes on.")
+			"writes the first 8.")
 	dst, src, rows, blocks := ptr("dst"), ptr("src"), ptr("rows"), ptr("blocks")
 	zeros := zero()
 	times("block", blocks, func() {
 		var r, pairs, quads [4]reg.VecVirtual
 		for i := range r {
 			r[i] = YMM()
-			low, high := row(src, rows, i), row(src, rows, i+4)
-			VMOVDQU(low, r[i].AsX())
-			VINSERTI128(Imm(1), high, r[i], r[i])
-			low.Disp, high.Disp = 512, 512
-			PREFETCHT0(low)
-			PREFETCHT0(high)
+			VMOVDQU(row(src, rows, i), r[i].AsX())
+			VINSERTI128(Imm(1), row(src, rows, i+4), r[i], r[i])
 		}
 		unpack := func(a, b reg.VecVirtual, how func(ops ...Op)) reg.VecVirtual {
 			v := YMM()
