@@ -326,7 +326,7 @@ func avx2OuterTile4(y *float32, ldy int, x *float32, ldx int, w *float32, depth 
 func avx2OuterTile1(y *float32, ldy int, x *float32, ldx int, w *float32, depth int, count int, add int)
 
 // avx2Columns widens blocks of 8 bfloat16 of 8 rows, offsets from src in bytes, to dst, [blocks*8, 24], of which it
-// writes the first 8.
+// writes the first 8. It asks for what lies 256 bytes on.
 //
 //go:noescape
 func avx2Columns(dst *float32, src *byte, rows *[8]int, blocks int)

@@ -6860,7 +6860,7 @@ tile_done:
 	RET
 
 // func avx2Columns(dst *float32, src *byte, rows *[8]int, blocks int)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·avx2Columns(SB), NOSPLIT, $0-32
 	MOVQ   dst+0(FP), AX
 	MOVQ   src+8(FP), CX
@@ -6872,21 +6872,29 @@ TEXT ·avx2Columns(SB), NOSPLIT, $0-32
 
 block:
 	MOVQ        (DX), SI
+	MOVQ        32(DX), DI
 	VMOVDQU     (CX)(SI*1), X1
-	MOVQ        32(DX), SI
-	VINSERTI128 $0x01, (CX)(SI*1), Y1, Y1
+	VINSERTI128 $0x01, (CX)(DI*1), Y1, Y1
+	PREFETCHT0  256(CX)(SI*1)
+	PREFETCHT0  256(CX)(DI*1)
 	MOVQ        8(DX), SI
+	MOVQ        40(DX), DI
 	VMOVDQU     (CX)(SI*1), X2
-	MOVQ        40(DX), SI
-	VINSERTI128 $0x01, (CX)(SI*1), Y2, Y2
+	VINSERTI128 $0x01, (CX)(DI*1), Y2, Y2
+	PREFETCHT0  256(CX)(SI*1)
+	PREFETCHT0  256(CX)(DI*1)
 	MOVQ        16(DX), SI
+	MOVQ        48(DX), DI
 	VMOVDQU     (CX)(SI*1), X3
-	MOVQ        48(DX), SI
-	VINSERTI128 $0x01, (CX)(SI*1), Y3, Y3
+	VINSERTI128 $0x01, (CX)(DI*1), Y3, Y3
+	PREFETCHT0  256(CX)(SI*1)
+	PREFETCHT0  256(CX)(DI*1)
 	MOVQ        24(DX), SI
+	MOVQ        56(DX), DI
 	VMOVDQU     (CX)(SI*1), X4
-	MOVQ        56(DX), SI
-	VINSERTI128 $0x01, (CX)(SI*1), Y4, Y4
+	VINSERTI128 $0x01, (CX)(DI*1), Y4, Y4
+	PREFETCHT0  256(CX)(SI*1)
+	PREFETCHT0  256(CX)(DI*1)
 	VPUNPCKLWD  Y2, Y1, Y5
 	VPUNPCKLWD  Y4, Y3, Y6
 	VPUNPCKHWD  Y2, Y1, Y7

@@ -106,15 +106,19 @@ func outerColumns() {
 	kernel("avx2Columns",
 		"func(dst *float32, src *byte, rows *[8]int, blocks int)",
 		"avx2Columns widens blocks of 8 bfloat16 of 8 rows, offsets from src in bytes, to dst, [blocks*8, 24], of which it "+
-			"writes the first 8.")
+			"writes the first 8. It asks for what lies 256 bytes on.")
 	dst, src, rows, blocks := ptr("dst"), ptr("src"), ptr("rows"), ptr("blocks")
 	zeros := zero()
 	times("block", blocks, func() {
 		var r, pairs, quads [4]reg.VecVirtual
 		for i := range r {
 			r[i] = YMM()
-			VMOVDQU(row(src, rows, i), r[i].AsX())
-			VINSERTI128(Imm(1), row(src, rows, i+4), r[i], r[i])
+			low, high := row(src, rows, i), row(src, rows, i+4)
+			VMOVDQU(low, r[i].AsX())
+			VINSERTI128(Imm(1), high, r[i], r[i])
+			low.Disp, high.Disp = 256, 256
+			PREFETCHT0(low)
+			PREFETCHT0(high)
 		}
 		unpack := func(a, b reg.VecVirtual, how func(ops ...Op)) reg.VecVirtual {
 			v := YMM()
