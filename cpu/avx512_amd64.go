@@ -17,6 +17,7 @@ const (
 var avx512Kernels = func() *kernelSet {
 	k := *avx2Kernels
 	k.name, k.pack, k.affine, k.dense = "avx512", avx512Pack, avx512Affine, avx512Dense
+	k.outer = nil // its own tiles are twice as wide
 	k.scores = func(a attentionCall) { tiledScores(a, avx512ScoresTiles) }
 	k.values = func(a attentionCall) { tiledValues(a, avx512ValuesTiles) }
 	k.expSum, k.geglu = avx512ExpSumOf, avx512GEGLUOf

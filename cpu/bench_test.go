@@ -169,17 +169,17 @@ func benchFlops(b *testing.B, flops float64, f func()) {
 // BenchmarkDense is the tower's products.
 func BenchmarkDense(b *testing.B) {
 	for _, s := range []struct{ out, in int }{{1152, 1152}, {4304, 1152}, {1152, 4304}} {
-		b.Run(fmt.Sprintf("%dx%d/rows=128", s.out, s.in), func(b *testing.B) {
+		b.Run(fmt.Sprintf("%dx%d/rows=%d", s.out, s.in, towerBlock), func(b *testing.B) {
 			benchThreads(b, func(b *testing.B, k *kernelSet, p *pool) {
 				r := seeded("dense bench")
-				w, x := randomVector(r, s.out*s.in, 0, 1), randomFloats(r, 128*s.in, 1)
-				y := make([]float32, 128*s.out)
+				w, x := randomVector(r, s.out*s.in, 0, 1), randomFloats(r, towerBlock*s.in, 1)
+				y := make([]float32, towerBlock*s.out)
 				job := &denseJob{k: k}
 				for range p.threads {
 					job.scratch = append(job.scratch, make([]float32, denseScratchLen(s.in)))
 				}
-				benchFlops(b, 2*128*float64(s.out)*float64(s.in), func() {
-					job.input(x, s.in, 128).add(w, y).run(p)
+				benchFlops(b, 2*towerBlock*float64(s.out)*float64(s.in), func() {
+					job.input(x, s.in, towerBlock).add(w, y).run(p)
 				})
 			})
 		})

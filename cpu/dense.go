@@ -15,7 +15,7 @@ type denseCall struct {
 }
 
 // denseScratchLen is what one worker needs for products with rows of in bf16 weights.
-func denseScratchLen(in int) int { return minScratch + 8*in }
+func denseScratchLen(in int) int { return minScratch + max(8*in, 4<<10) }
 
 // plainDense widens the weights of one output and takes their dot product with every row.
 func plainDense(d denseCall) {

@@ -31,8 +31,15 @@ func (j *denseJob) add(w []byte, y []float32) *denseJob {
 	return j
 }
 
+// denseGrain is the outputs of a task, a multiple of what a kernel set unpacks together. A set with panels of outerOutputs
+// takes two of them, which are whole cache lines of a row of results.
+const denseGrain = 32
+
 func (j *denseJob) run(p *pool) {
-	j.grain = 32
+	j.grain = denseGrain
+	if j.k.outer != nil {
+		j.grain = 2 * outerOutputs
+	}
 	j.tasks = (j.out() + j.grain - 1) / j.grain
 	if j.k.packDense != nil {
 		p.run((*densePackJob)(j), (j.rows+densePackGrain-1)/densePackGrain)

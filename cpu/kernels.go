@@ -23,6 +23,9 @@ type kernelSet struct {
 	packDense func(x []float32)
 	// dense computes products with a bf16 matrix: dense.go.
 	dense func(a denseCall)
+	// outer, when not nil, computes products with float32 panels: outer.go. A tower then keeps its keys and values in
+	// panels: tower_panels.go.
+	outer func(o outerCall)
 
 	// scores and values are the two products of attention: attention.go.
 	scores func(a attentionCall)

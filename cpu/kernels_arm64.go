@@ -38,7 +38,7 @@ var neonKernels = &kernelSet{
 	name:       "neon",
 	pack:       neonPack,
 	affine:     neonAffine,
-	dense:      simdDense,
+	dense:      neonDense,
 	scores:     simdScores,
 	values:     simdValues,
 	expSum:     simdExpSumOf,

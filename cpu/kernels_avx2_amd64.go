@@ -312,3 +312,21 @@ func simdHalf(dst *byte, x *float32, blocks int)
 //
 //go:noescape
 func simdMax(x *float32, blocks int) float32
+
+// avx2OuterTile4 multiplies count times 4 rows of depth elements with w, [depth, 24]: 24 elements of each row of y,
+// which are added to unless add is 0. ldy and ldx are in bytes.
+//
+//go:noescape
+func avx2OuterTile4(y *float32, ldy int, x *float32, ldx int, w *float32, depth int, count int, add int)
+
+// avx2OuterTile1 multiplies count times 1 rows of depth elements with w, [depth, 24]: 24 elements of each row of y,
+// which are added to unless add is 0. ldy and ldx are in bytes.
+//
+//go:noescape
+func avx2OuterTile1(y *float32, ldy int, x *float32, ldx int, w *float32, depth int, count int, add int)
+
+// avx2Columns widens blocks of 8 bfloat16 of 8 rows, offsets from src in bytes, to dst, [blocks*8, 24], of which it
+// writes the first 8. It asks for what lies 256 bytes on.
+//
+//go:noescape
+func avx2Columns(dst *float32, src *byte, rows *[8]int, blocks int)

@@ -19,15 +19,16 @@ type tower struct {
 	gridW, gridH int
 
 	hidden            []float32 // [P, Dv] residual stream
-	query, key, value []float32 // [heads, P, Dh]; query becomes the attention's output
+	query, key, value []float32 // [heads, P, Dh]; query becomes the attention's output. tower_panels.go has another order
 	pooled            []float32 // [P/k^2, Dv]
 
 	// Of one row block:
 	normed   []float32 // [block, Dv]
+	wide     []float32 // either of the next two
 	q, kk, v []float32 // [block, Dv] as projected
 	gate, up []float32 // [block, F]
 	out      []float32 // [block, Dv]
-	packed   []float32 // [block, packed Dv] for the projector
+	packed   []float32 // [rowBlock, packed Dv] for the projector
 
 	worker [][]float32
 	rope   *ropeTable // one axis: rows are coordinates
@@ -55,6 +56,7 @@ func (b *Backend) NewTower(cfg core.TowerConfig, maxPatches int) (core.Tower, er
 	if err := t.mem.alloc("tower"); err != nil {
 		return nil, err
 	}
+	t.divideWide()
 	t.pool = newPool(b.threads)
 	t.row.t = t
 	t.dense = denseJob{k: t.k, scratch: t.worker}
@@ -75,28 +77,37 @@ func checkTower(c core.TowerConfig, maxPatches int) error {
 	return joinProblems("cpu: tower", s.problems)
 }
 
+// towerBlock is the most patches that go through a half layer at once. They are many: each weight is widened, and read
+// from memory, once for all of them.
+const towerBlock = 384
+
+func (t *tower) blockRows() int { return min(t.max, towerBlock) }
+
 func (t *tower) layOut(threads int) {
 	c := &t.cfg
-	block := min(t.max, rowBlock)
+	block := t.blockRows()
 	m := &t.mem
 	m.floats(&t.hidden, t.max*c.Hidden)
 	m.floats(&t.query, t.max*c.Hidden)
-	m.floats(&t.key, t.max*c.Hidden)
-	m.floats(&t.value, t.max*c.Hidden)
+	m.floats(&t.key, c.Heads*padOuter(t.max)*c.HeadDim)
+	m.floats(&t.value, c.Heads*t.max*padOuter(c.HeadDim))
 	m.floats(&t.pooled, (t.max+c.Pool*c.Pool-1)/(c.Pool*c.Pool)*c.Hidden)
 	m.floats(&t.normed, block*max(c.Hidden, c.PatchDim))
-	m.floats(&t.q, block*c.Hidden)
-	m.floats(&t.kk, block*c.Hidden)
-	m.floats(&t.v, block*c.Hidden)
-	m.floats(&t.gate, block*c.Width)
-	m.floats(&t.up, block*c.Width)
+	m.floats(&t.wide, block*max(3*c.Hidden, 2*c.Width))
 	m.floats(&t.out, block*c.Hidden)
-	m.floats(&t.packed, block*packedLen(c.Hidden))
+	m.floats(&t.packed, min(t.max, rowBlock)*packedLen(c.Hidden))
 	t.rope = newRopeTable(m, c.RopeTheta, c.HeadDim/2, c.HeadDim/4, min(t.max, c.PositionRows))
 	t.worker = make([][]float32, threads)
 	for i := range t.worker {
 		m.floats(&t.worker[i], max(denseScratchLen(max(c.Hidden, c.Width, c.PatchDim)), towerAttendScratch(c.HeadDim)))
 	}
+}
+
+// divideWide places what is never in use together.
+func (t *tower) divideWide() {
+	row, gate := t.blockRows()*t.cfg.Hidden, t.blockRows()*t.cfg.Width
+	t.q, t.kk, t.v = t.wide[:row], t.wide[row:2*row], t.wide[2*row:3*row]
+	t.gate, t.up = t.wide[:gate], t.wide[gate:2*gate]
 }
 
 // Drain has nothing to wait for: every stage is done when its call returns.

@@ -26,8 +26,8 @@ func (t *tower) Embed(patches []byte, gridW, gridH int, w core.TowerEmbedding) e
 			len(patches), t.patches, len(w.Patch), len(w.Position)))
 	}
 	t.at.patches, t.at.embedding = patches, w
-	for base := 0; base < t.patches; base += rowBlock {
-		rows := min(rowBlock, t.patches-base)
+	for base := 0; base < t.patches; base += towerBlock {
+		rows := min(towerBlock, t.patches-base)
 		t.at.base = base
 		t.eachRow(rows, (*tower).widenPatch)
 		t.dense.input(t.normed, c.PatchDim, rows).add(w.Patch, t.hidden[base*c.Hidden:]).run(t.pool)

@@ -6,16 +6,16 @@ import "github.com/fieldfare/fieldfare/core"
 func (t *tower) Layer(w core.TowerLayer) error {
 	c := &t.cfg
 	t.at.layer = w
-	for base := 0; base < t.patches; base += rowBlock {
-		rows := min(rowBlock, t.patches-base)
+	for base := 0; base < t.patches; base += towerBlock {
+		rows := min(towerBlock, t.patches-base)
 		t.at.base = base
 		t.eachRow(rows, (*tower).normInput)
 		t.dense.input(t.normed, c.Hidden, rows).add(w.Query, t.q).add(w.Key, t.kk).add(w.Value, t.v).run(t.pool)
 		t.eachRow(rows, (*tower).splitHeads)
 	}
 	t.attendAll()
-	for base := 0; base < t.patches; base += rowBlock {
-		rows := min(rowBlock, t.patches-base)
+	for base := 0; base < t.patches; base += towerBlock {
+		rows := min(towerBlock, t.patches-base)
 		t.at.base = base
 		t.eachRow(rows, (*tower).joinHeads)
 		t.dense.input(t.normed, c.Hidden, rows).add(w.Output, t.out).run(t.pool)
@@ -43,13 +43,14 @@ func (t *tower) splitHeads(_, row int) {
 	patch := t.at.base + row
 	for h := range c.Heads {
 		from := row*c.Hidden + h*c.HeadDim
-		to := (h*t.patches + patch) * c.HeadDim
-		query, key := t.query[to:][:c.HeadDim], t.key[to:][:c.HeadDim]
+		query := t.query[(h*t.patches+patch)*c.HeadDim:][:c.HeadDim]
+		key, value := t.kk[from:][:c.HeadDim], t.v[from:][:c.HeadDim]
 		t.k.norm(query, t.q[from:][:c.HeadDim], w.QueryNorm, c.RMSNormEps)
-		t.k.norm(key, t.kk[from:][:c.HeadDim], w.KeyNorm, c.RMSNormEps)
-		t.k.norm(t.value[to:][:c.HeadDim], t.v[from:][:c.HeadDim], nil, c.RMSNormEps)
+		t.k.norm(key, key, w.KeyNorm, c.RMSNormEps)
+		t.k.norm(value, value, nil, c.RMSNormEps)
 		t.rotate(query, patch)
 		t.rotate(key, patch)
+		t.file(h, patch, key, value)
 	}
 }
 

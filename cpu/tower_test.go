@@ -20,15 +20,21 @@ type randomTower struct {
 }
 
 func newRandomTower(name string, w, h int) *randomTower {
-	r := seeded(name)
-	c := core.TowerConfig{
+	t := &randomTower{cfg: core.TowerConfig{
 		Hidden: 576, Layers: 2, Heads: 8, HeadDim: 72, Width: 200, PatchDim: 48, PositionRows: 40, Pool: 3,
 		RopeTheta: 100, RMSNormEps: 1e-6, TextHidden: 70,
-	}
+	}, w: w, h: h}
 	if testing.Short() { // under emulation
-		c.Layers = 1
+		t.cfg.Layers = 1
 	}
-	t := &randomTower{cfg: c, w: w, h: h, projector: randomAffine(r, c.TextHidden, c.Hidden, 4)}
+	t.fill(name)
+	return t
+}
+
+// fill makes up weights and patches.
+func (t *randomTower) fill(name string) {
+	r, c := seeded(name), t.cfg
+	t.projector = randomAffine(r, c.TextHidden, c.Hidden, 4)
 	t.embedding = core.TowerEmbedding{
 		Patch: randomVector(r, c.Hidden*c.PatchDim, 0, 0.2), Position: randomVector(r, 2*c.PositionRows*c.Hidden, 0, 0.3),
 	}
@@ -46,10 +52,9 @@ func newRandomTower(name string, w, h int) *randomTower {
 		t.layers = append(t.layers, l)
 	}
 	t.pooling = core.TowerPooling{Bias: randomVector(r, c.Hidden, 1, 1), Scale: randomVector(r, c.Hidden, 0.1, 0.02)}
-	for range w * h * c.PatchDim {
+	for range t.w * t.h * c.PatchDim {
 		t.patches = append(t.patches, byte(r.Uint32()))
 	}
-	return t
 }
 
 // reference returns pooled rows and soft tokens in float64, with the whole matrix of scores.

@@ -64,6 +64,9 @@ func avx2() {
 	combine()
 	half()
 	maximum()
+	outerTile(4)
+	outerTile(1)
+	outerColumns()
 }
 
 // prefix begins the names of kernels that both sets have, lane is the bytes of their registers.

@@ -1,4 +1,4 @@
-//go:build (amd64 || arm64) && !noasm
+//go:build !noasm
 
 package cpu
 
@@ -10,8 +10,8 @@ const (
 	denseOutputs = 16
 )
 
-// simdDense widens the weights of some outputs, then multiplies them with tiles of rows, strip by strip.
-func simdDense(d denseCall) {
+// neonDense widens the weights of some outputs, then multiplies them with tiles of rows, strip by strip.
+func neonDense(d denseCall) {
 	sums := d.scratch[:denseRows*denseOutputs*sumLanes]
 	weights := d.scratch[len(sums):]
 	most := min(denseOutputs, len(weights)/d.in&^(panelOutputs-1))
