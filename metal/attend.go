@@ -43,8 +43,11 @@ func (e *executor) Attend(layer gturbo.LayerID, b *core.Batch, c core.Cache) err
 			return err
 		}
 	} else {
-		tiles := ceil(n*int(p.attend.Group), shaders.AttendTile)
-		e.s.dispatch(e.k.attend[p.config.HeadDim], driver.D2(tiles, p.config.KVHeads), in(e.qkv), keys, values, in(ends),
+		k, tile := e.k.attend[p.config.HeadDim], shaders.AttendTile
+		if t := e.k.tensor.attend[p.config.HeadDim]; t != nil && n > shaders.ProductRows {
+			k, tile = t, shaders.TensorQueries
+		}
+		e.s.dispatch(k, driver.D2(ceil(n*int(p.attend.Group), tile), p.config.KVHeads), in(e.qkv), keys, values, in(ends),
 			inBytes(shaders.Bytes(&e.at.attend)))
 	}
 	e.product(&p.output, p.bits.output, n, in(e.qkv), in(e.out))

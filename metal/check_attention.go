@@ -20,10 +20,10 @@ type attendCheck struct {
 	ends         driver.Buffer
 }
 
-func (c *checker) attention(half bool, width int) *attendCheck {
-	a := &attendCheck{rows: 5, heads: 4, kvHeads: 2, width: width, pos: 70, window: 75, kvRows: 90}
+func (c *checker) attention(half bool, width, rows int) *attendCheck {
+	a := &attendCheck{rows: rows, heads: 4, kvHeads: 2, width: width, pos: 70, window: 75, kvRows: 85 + rows}
 	if c.full {
-		a.heads, a.kvHeads, a.pos, a.window, a.kvRows = 16, 8, 1100, 1024, 1030
+		a.heads, a.kvHeads, a.pos, a.window, a.kvRows = 16, 8, 1100, 1024, 1025+rows
 		if width == 512 {
 			a.kvHeads, a.window, a.kvRows = 2, 0, 1200
 		}
@@ -82,25 +82,41 @@ func (a *attendCheck) compare(c *checker, got []float32) {
 	}
 }
 
+// checkRows is how many rows the attention kernels are checked with: less than a tile. tensorRows are more than
+// one of attend_tensor.
+const (
+	checkRows  = 5
+	tensorRows = 20
+)
+
 // checkAttend compares attend with a plain softmax.
 func checkAttend(c *checker, variant string) {
 	c.limit = 1e-5
 	kv, width := attendVariant(variant)
-	a := c.attention(kv == "f16", width)
-	a.runWhole(c, c.k)
+	a := c.attention(kv == "f16", width, checkRows)
+	a.runWhole(c, c.k, shaders.AttendTile)
+	a.compare(c, floats(a.q))
+}
+
+// checkAttendTensor does the same with tiles of attend_tensor.
+func checkAttendTensor(c *checker, variant string) {
+	c.limit = 1e-5
+	kv, width := attendVariant(variant)
+	a := c.attention(kv == "f16", width, tensorRows)
+	a.runWhole(c, c.k, shaders.TensorQueries)
 	a.compare(c, floats(a.q))
 }
 
 // checkSplit compares what attend_split and attend_join make with attend's output, bit by bit.
 func checkSplit(c *checker, variant string) {
 	kv, width := attendVariant(variant)
-	a := c.attention(kv == "f16", width)
+	a := c.attention(kv == "f16", width, checkRows)
 	whole, split := c.get("attend_%s_d%d", kv, width), c.get("attend_split_%s_d%d", kv, width)
 	join := c.get("attend_join_d%d", width)
 	if c.err != nil {
 		return
 	}
-	a.runWhole(c, whole)
+	a.runWhole(c, whole, shaders.AttendTile)
 	x := floats(a.q)
 	want := append([]float32(nil), x...)
 	copy(x, a.query)
@@ -132,8 +148,9 @@ func attendVariant(variant string) (kv string, width int) {
 	return kv, width
 }
 
-func (a *attendCheck) runWhole(c *checker, k *kernel) {
-	tiles := ceil(a.rows*int(a.p.Group), shaders.AttendTile)
+// runWhole dispatches a kernel whose threadgroups have so many queries.
+func (a *attendCheck) runWhole(c *checker, k *kernel, queries int) {
+	tiles := ceil(a.rows*int(a.p.Group), queries)
 	c.run(k, driver.D2(tiles, a.kvHeads), in(a.q), in(a.keys.buffer), in(a.values.buffer), in(a.ends),
 		inBytes(shaders.Bytes(&a.p)))
 }

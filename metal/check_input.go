@@ -38,6 +38,14 @@ func (c *checker) size(small, full int) int {
 	return small
 }
 
+// sizes picks between dimensions alike.
+func (c *checker) sizes(small, full []int) []int {
+	if c.full {
+		return full
+	}
+	return small
+}
+
 // buffer makes a buffer of n bytes, at least a few.
 func (c *checker) buffer(n int) driver.Buffer {
 	b, err := c.b.device.NewBuffer(max(n, 16))

@@ -26,36 +26,56 @@ func variantOf(variant string) (bits, rows int) {
 }
 
 // checkAffine runs three matrices at once, then the same with the softcap. Rows do not fill the last tile.
-func checkAffine(c *checker, variant string) {
+func checkAffine(c *checker, variant string) { checkSums(c, variant, 1) }
+
+// checkAffineSplit does the same with kernels whose simdgroups share outputs.
+func checkAffineSplit(c *checker, variant string) { checkSums(c, variant, shaders.SplitParts) }
+
+// checkSums is for kernels of which so many simdgroups make an output of one row.
+func checkSums(c *checker, variant string, parts int) {
 	bits, tile := variantOf(variant)
 	a := affineCheck{bits: bits, rows: 1 + tile/2, outs: [3]int{c.size(12, 4096), c.size(8, 2048), c.size(7, 2048)}}
-	a.limits = []float32{0, 3}
+	a.limits, a.inputs = []float32{0, 3}, c.sizes([]int{320, 1856}, []int{2816}) // no whole step of a simdgroup; three and a rest
 	c.affine(a, func(got []float32, p *shaders.AffineParams, args ...argument) {
-		width := ceil(int(p.Outputs), shaders.ProductSimds*shaders.ProductOutputs)
-		c.bothWays(got, func(k *kernel, tile int) { c.run(k, driver.D2(width, ceil(a.rows, tile)), args...) })
+		c.bothWays(got, func(k *kernel, tile int) {
+			perGroup := shaders.ProductSimds * shaders.ProductOutputs
+			if tile == 1 {
+				perGroup /= parts
+			}
+			c.run(k, driver.D2(ceil(int(p.Outputs), perGroup), ceil(a.rows, tile)), args...)
+		})
 	})
 }
 
 // checkAffineTensor has edges on both sides, and a tile that begins in one matrix and ends in the next.
 func checkAffineTensor(c *checker, variant string) {
 	bits, _ := variantOf(variant)
-	a := affineCheck{bits: bits, rows: 70, outs: [3]int{c.size(60, 1000), c.size(8, 512), c.size(7, 511)}, limits: []float32{0}}
+	a := affineCheck{bits: bits, rows: 70, outs: [3]int{c.size(60, 1000), c.size(8, 512), c.size(7, 511)}}
+	a.limits, a.inputs = []float32{0}, c.sizes([]int{320}, []int{2816})
 	c.affine(a, func(_ []float32, p *shaders.AffineParams, args ...argument) {
 		c.run(c.k, driver.D2(ceil(int(p.Outputs), shaders.TensorTile), ceil(a.rows, shaders.TensorTile)), args...)
 	})
 }
 
-// An affineCheck is a product of rows with three matrices, with each of limits.
+// An affineCheck is a product of rows with three matrices, with each number of inputs and each of limits.
 type affineCheck struct {
 	bits, rows int
 	outs       [3]int
+	inputs     []int
 	limits     []float32
 }
 
 // affine compares what run makes; its arguments are those of the kernel.
 func (c *checker) affine(a affineCheck, run func(got []float32, p *shaders.AffineParams, args ...argument)) {
+	for _, d := range a.inputs {
+		c.affineInputs(a, d, run)
+	}
+}
+
+// affineInputs is affine for one number of inputs.
+func (c *checker) affineInputs(a affineCheck, d int, run func(got []float32, p *shaders.AffineParams, args ...argument)) {
 	c.limit = productLimit
-	bits, rows, outs, d := a.bits, a.rows, a.outs, c.size(320, 2816)
+	bits, rows, outs := a.bits, a.rows, a.outs
 	w := c.tensors((outs[0]+outs[1]+outs[2])*d*bits/7 + 1<<12)
 	p := shaders.AffineParams{Inputs: u32(d), Rows: u32(rows), XStride: u32(d)}
 	var all []core.Affine
@@ -114,9 +134,27 @@ func activated(gate, up []float64, x []float32) (want, magnitude float64) {
 }
 
 func checkGeglu(c *checker, variant string) {
-	c.limit = productLimit
 	bits, tile := variantOf(variant)
-	rows, d, width := 1+tile/2, c.size(320, 2816), c.size(18, 2112)
+	rows := 1 + tile/2
+	c.geglu(bits, rows, c.size(18, 2112), func(got []float32, p *shaders.GegluParams, args ...argument) {
+		width := ceil(int(p.Outputs), shaders.ProductSimds*shaders.ProductOutputs/2)
+		c.bothWays(got, func(k *kernel, tile int) { c.run(k, driver.D2(width, ceil(rows, tile)), args...) })
+	})
+}
+
+// checkGegluTensor has edges on both sides.
+func checkGegluTensor(c *checker, variant string) {
+	bits, _ := variantOf(variant)
+	const rows = 70
+	c.geglu(bits, rows, c.size(38, 1000), func(_ []float32, p *shaders.GegluParams, args ...argument) {
+		c.run(c.k, driver.D2(ceil(int(p.Outputs), shaders.TensorPairs), ceil(rows, shaders.TensorTile)), args...)
+	})
+}
+
+// geglu compares what run makes; its arguments are those of the kernel.
+func (c *checker) geglu(bits, rows, width int, run func(got []float32, p *shaders.GegluParams, args ...argument)) {
+	c.limit = productLimit
+	d := c.size(640, 2816)
 	w := c.tensors(2*width*d*bits/7 + 1<<12)
 	p := shaders.GegluParams{Inputs: u32(d), Outputs: u32(width), Rows: u32(rows)}
 	var gate, up core.Affine
@@ -124,10 +162,7 @@ func checkGeglu(c *checker, variant string) {
 	p.Up, up = w.affine(width, d, bits)
 	x, input := c.random(rows*d, 3)
 	y, got := c.unwritten(rows * width)
-	c.bothWays(got, func(k *kernel, tile int) {
-		c.run(k, driver.D2(ceil(width, shaders.ProductSimds*shaders.ProductOutputs/2), ceil(rows, tile)),
-			in(w.buffer), in(x), in(y), inBytes(shaders.Bytes(&p)))
-	})
+	run(got, &p, in(w.buffer), in(x), in(y), inBytes(shaders.Bytes(&p)))
 	for o := range width {
 		g, u := row(gate, o), row(up, o)
 		for r := range rows {

@@ -9,10 +9,12 @@ import (
 var checks = map[string]func(c *checker, variant string){
 	"embed_int4": checkEmbed, "rmsnorm": checkNorm, "rmsnorm_add": checkNorm, "router_input": checkRouterInput,
 	"tail": checkTail, "choose": checkChoose,
-	"affine": checkAffine, "affine_geglu": checkGeglu, "expert_geglu": checkExpertGeglu, "expert_down": checkExpertDown,
+	"affine": checkAffine, "affine_split": checkAffineSplit, "affine_geglu": checkGeglu, "expert_geglu": checkExpertGeglu, "expert_down": checkExpertDown,
 	"heads": checkHeads, "attend": checkAttend, "attend_split": checkSplit, "attend_join": checkSplit,
 	"pixels": checkPixels, "positions": checkPositions, "tower_heads": checkTowerHeads, "tower_attend": checkTowerAttend,
-	"affine_tensor": checkAffineTensor, "dense_tensor": checkDense,
+	"affine_tensor": checkAffineTensor, "affine_geglu_tensor": checkGegluTensor, "dense_tensor": checkDense,
+	"expert_geglu_tensor": checkExpertGegluTensor, "expert_down_tensor": checkExpertDownTensor,
+	"attend_tensor": checkAttendTensor, "tower_attend_tensor": checkTowerAttend,
 	"dense": checkDense, "dense_simd": checkDense, "geglu": checkElementGeglu, "pool": checkPool,
 }
 

@@ -12,8 +12,8 @@ import (
 
 var _ core.ExpertKeeper = (*executor)(nil)
 
-// An executor queues the stages of the text model. Its stages are in attend.go, route.go, experts.go and head.go; what
-// the CPU hands over for a chunk is in chunk.go.
+// An executor queues the stages of the text model. Its stages are in attend.go, route.go, experts.go and head.go, the
+// choice of their kernels in executor_kernels.go and product.go; what the CPU hands over for a chunk is in chunk.go.
 type executor struct {
 	b      *Backend
 	w      *core.Weights
@@ -59,19 +59,6 @@ type executor struct {
 	runs  pendingRuns
 	ahead forecast
 }
-
-// executorKernels are the pipelines of the text stages.
-type executorKernels struct {
-	embed, norm, normAdd, routerInput, choose, tail *kernel
-	affine, geglu                                   map[int]byRows  // by bits
-	affineTensor                                    map[int]*kernel // by bits; empty unless asked for and passed
-	expertGeglu, expertDown                         byRows
-	heads                                           *kernel
-	attend, attendSplit, attendJoin                 map[int]*kernel // by head width
-}
-
-// byRows are a product's kernels for one row and for many. Their bits are the same.
-type byRows struct{ one, many *kernel }
 
 // NewExecutor checks the shapes of w, wraps its region and allocates all scratch. Errors wrap ErrShape or are the
 // device's.
@@ -119,33 +106,6 @@ func (e *executor) plan() error {
 	}
 	s.expert(e.w.Expert, c)
 	return joinProblems("metal: model", s.problems)
-}
-
-func (e *executor) loadKernels() error {
-	s := kernelSet{b: e.b}
-	kv := "f16"
-	if e.opts.KV == core.KVFloat32 {
-		kv = "f32"
-	}
-	pair := func(name string) byRows { return byRows{s.get(name + "_r1"), s.get(name + "_r8")} }
-	e.k = executorKernels{
-		embed: s.get("embed_int4"), norm: s.get("rmsnorm"), normAdd: s.get("rmsnorm_add"),
-		routerInput: s.get("router_input"), choose: s.get("choose"), tail: s.get("tail"), heads: s.get("heads_" + kv),
-		affine:      map[int]byRows{4: pair("affine_int4"), 8: pair("affine_int8")},
-		geglu:       map[int]byRows{4: pair("affine_geglu_int4"), 8: pair("affine_geglu_int8")},
-		expertGeglu: pair("expert_geglu_int4"), expertDown: pair("expert_down_int4"),
-		attend: map[int]*kernel{}, attendSplit: map[int]*kernel{}, attendJoin: map[int]*kernel{},
-	}
-	if _, text := e.b.useTensors(); text {
-		e.k.affineTensor = map[int]*kernel{4: s.get("affine_tensor_int4"), 8: s.get("affine_tensor_int8")}
-	}
-	for _, l := range e.w.Config.Layers {
-		w := l.HeadDim
-		e.k.attend[w] = s.get(fmt.Sprintf("attend_%s_d%d", kv, w))
-		e.k.attendSplit[w] = s.get(fmt.Sprintf("attend_split_%s_d%d", kv, w))
-		e.k.attendJoin[w] = s.get(fmt.Sprintf("attend_join_d%d", w))
-	}
-	return s.err()
 }
 
 // allocate makes the scratch.
@@ -215,29 +175,6 @@ func (e *executor) Close() error {
 func (e *executor) end() error {
 	e.s.endEncoder()
 	return e.s.err
-}
-
-// product encodes y = W x for rows.
-func (e *executor) product(p *shaders.AffineParams, bits, rows int, x, y argument) {
-	e.at.affine = *p
-	e.at.affine.Rows = u32(rows)
-	if k := e.k.affineTensor[bits]; k != nil && rows > shaders.ProductRows {
-		grid := driver.D2(ceil(int(p.Outputs), shaders.TensorTile), ceil(rows, shaders.TensorTile))
-		e.s.dispatch(k, grid, in(e.region.buffer), x, y, inBytes(shaders.Bytes(&e.at.affine)))
-		return
-	}
-	k, height := e.k.affine[bits].one, rows
-	if rows > 1 {
-		k, height = e.k.affine[bits].many, ceil(rows, shaders.ProductRows)
-	}
-	width := ceil(int(p.Outputs), shaders.ProductSimds*shaders.ProductOutputs)
-	e.s.dispatch(k, driver.D2(width, height), in(e.region.buffer), x, y, inBytes(shaders.Bytes(&e.at.affine)))
-}
-
-// normRows encodes y = RMS(x) * w for rows.
-func (e *executor) normRows(k *kernel, p *shaders.NormParams, rows int, x, y argument) {
-	e.at.norm = *p
-	e.s.dispatch(k, driver.D1(rows), in(e.region.buffer), x, y, inBytes(shaders.Bytes(&e.at.norm)))
 }
 
 func ceil(n, by int) int { return (n + by - 1) / by }

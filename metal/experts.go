@@ -106,24 +106,43 @@ func (e *executor) flushRuns() {
 	r.down.Down = matrixAt(x.Down)
 	r.down.Inputs, r.down.Outputs = r.up.Outputs, r.up.Inputs
 
-	geglu, down, height := e.k.expertGeglu.one, e.k.expertDown.one, r.most
-	if r.most > 1 {
-		geglu, down, height = e.k.expertGeglu.many, e.k.expertDown.many, ceil(r.most, shaders.ProductRows)
-	}
+	geglu, down := e.runKernels(r.most)
 	picks := inBytes(asBytes(r.picks))
 	e.s.label = r.layer.label.routed
-	e.dispatchRuns(geglu, shaders.ProductOutputs/2, height, &r.up, in(e.expertIn), in(e.pickAct), picks)
-	e.dispatchRuns(down, shaders.ProductOutputs, height, &r.down, in(e.pickAct), in(e.routed), picks)
+	e.dispatchRuns(geglu, &r.up, in(e.expertIn), in(e.pickAct), picks)
+	e.dispatchRuns(down, &r.down, in(e.pickAct), in(e.routed), picks)
 	r.fence.work = e.commit()
 	close(r.fence.queued)
 	r.n, r.most, r.picks, r.fence = 0, 0, r.picks[:0], nil
 }
 
-// dispatchRuns encodes one product of the pending experts; a simdgroup makes so many outputs of it.
-func (e *executor) dispatchRuns(k *kernel, outputs, height int, p *shaders.ExpertParams, x, y, picks argument) {
-	b := &e.runs.blobs
-	grid := driver.D3(ceil(int(p.Outputs), shaders.ProductSimds*outputs), height, e.runs.n)
-	e.s.dispatch(k, grid, b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7], x, y, picks, inBytes(shaders.Bytes(p)))
+// A runKernel is a kernel of the experts with the outputs and the picks that a threadgroup makes.
+type runKernel struct {
+	*kernel
+	outputs, picks int
+}
+
+// runKernels chooses by the most picks of a run.
+func (e *executor) runKernels(most int) (geglu, down runKernel) {
+	const outputs = shaders.ProductSimds * shaders.ProductOutputs
+	t := &e.k.tensor
+	switch {
+	case most == 1:
+		return runKernel{e.k.expertGeglu.one, outputs / 2, 1}, runKernel{e.k.expertDown.one, outputs, 1}
+	case t.expertGeglu != nil && most > shaders.ProductRows:
+		return runKernel{t.expertGeglu, shaders.TensorPairs, shaders.TensorPicks},
+			runKernel{t.expertDown, shaders.TensorTile, shaders.TensorPicks}
+	}
+	return runKernel{e.k.expertGeglu.many, outputs / 2, shaders.ProductRows},
+		runKernel{e.k.expertDown.many, outputs, shaders.ProductRows}
+}
+
+// dispatchRuns encodes one product of the pending experts.
+func (e *executor) dispatchRuns(k runKernel, p *shaders.ExpertParams, x, y, picks argument) {
+	r := &e.runs
+	b := &r.blobs
+	grid := driver.D3(ceil(int(p.Outputs), k.outputs), ceil(r.most, k.picks), r.n)
+	e.s.dispatch(k.kernel, grid, b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7], x, y, picks, inBytes(shaders.Bytes(p)))
 }
 
 func matrixAt(r core.AffineRange) shaders.Matrix {

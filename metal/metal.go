@@ -14,8 +14,8 @@ import (
 type Options struct {
 	// Foreign accepts a device that is not Apple's, for tests and measurements. Default: refuse it.
 	Foreign bool
-	// TensorText makes products of chunks, but for those of gate, up and routed experts, through Metal 4's tensor
-	// operations, once the self-check has passed them. A row's bits then depend on how many rows came with it. Default: off.
+	// TensorText makes products and attention of chunks of more than 8 rows go through Metal 4's tensor operations, once
+	// the self-check has passed them. A row's bits then depend on how many rows came with it. Default: off.
 	TensorText bool
 }
 

@@ -38,11 +38,7 @@ func (e *executor) Shared(layer gturbo.LayerID, b *core.Batch) error {
 	e.normRows(e.k.norm, &p.preSharedNorm, n, in(e.residual), in(e.normed))
 	e.at.geglu = p.up
 	e.at.geglu.Rows = u32(n)
-	k, height := e.k.geglu[p.bits.up].one, n
-	if n > 1 {
-		k, height = e.k.geglu[p.bits.up].many, ceil(n, shaders.ProductRows)
-	}
-	width := ceil(int(p.up.Outputs), shaders.ProductSimds*shaders.ProductOutputs/2)
+	k, width, height := e.gegluGrid(p.bits.up, int(p.up.Outputs), n)
 	e.s.dispatch(k, driver.D2(width, height), in(e.region.buffer), in(e.normed), in(e.act),
 		inBytes(shaders.Bytes(&e.at.geglu)))
 	e.product(&p.down, p.bits.down, n, in(e.act), in(e.shared))

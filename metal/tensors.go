@@ -30,9 +30,9 @@ func (b *Backend) allowTensors(passed bool) {
 	b.tensors = passed
 }
 
-// useTensors tells whether the image tower, and whether the products of chunks, go through tensor operations. Executors
-// and towers ask once, when they are made. The tower always computes an image in one way, so that its bits depend on
-// nothing else; a chunk's products would differ from a decode step's, which is why they must be asked for.
+// useTensors tells whether the image tower, and whether products and attention of chunks, go through tensor operations.
+// Executors and towers ask once, when they are made. The tower always computes an image in one way, so that its bits depend
+// on nothing else; a chunk's would differ from a decode step's, which is why they must be asked for.
 func (b *Backend) useTensors() (tower, text bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

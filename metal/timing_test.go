@@ -147,40 +147,42 @@ type timedMatrix struct {
 	what            string
 	outputs, inputs int
 	bits            int
+	shift           int // bytes that it lies behind a multiple of 4096
 }
 
 var timedMatrices = []timedMatrix{
-	{"q, k and v of a sliding layer", 4096 + 2048 + 2048, 2816, 4},
-	{"q and k of a full layer", 8192 + 1024, 2816, 4},
-	{"o of a sliding layer", 2816, 4096, 4},
-	{"o of a full layer", 2816, 8192, 4},
-	{"down of the shared expert", 2816, 2112, 4},
-	{"router", 128, 2816, 8},
-	{"head", 262144, 2816, 4},
+	{"q, k and v of a sliding layer", 4096 + 2048 + 2048, 2816, 4, 0},
+	{"q and k of a full layer", 8192 + 1024, 2816, 4, 0},
+	{"o of a sliding layer", 2816, 4096, 4, 0},
+	{"o of a full layer", 2816, 8192, 4, 0},
+	{"down of the shared expert", 2816, 2112, 4, 0},
+	{"router", 128, 2816, 8, 0},
+	{"head", 262144, 2816, 4, 0},
+	{"q, k and v 2 bytes off a word", 4096 + 2048 + 2048, 2816, 4, 2},
 }
 
 // affine times a product; copies of the matrix lie at different places, so that caches do not help.
 func (w *stopwatch) affine(m timedMatrix, rows, stacked int) time.Duration {
-	variant := fmt.Sprintf("affine_int%d_r1", m.bits)
-	tile := 1
-	if rows > 1 {
-		variant, tile = fmt.Sprintf("affine_int%d_r8", m.bits), shaders.ProductRows
-	}
-	k, err := w.b.kernel(variant)
-	must(w.t, err)
 	outputs := m.outputs * stacked
+	pair := func(name string) byRows {
+		s := kernelSet{b: w.b}
+		p := byRows{s.get(fmt.Sprintf("%s_int%d_r1", name, m.bits)), s.get(fmt.Sprintf("%s_int%d_r8", name, m.bits))}
+		must(w.t, s.err())
+		return p
+	}
+	k, across, down := productGrid(pair("affine"), pair("affine_split"), outputs, rows)
 	size := affineBytes(outputs, m.inputs, m.bits)
-	places := max(1, bigBytes/(size+4096))
+	places := max(1, bigBytes/(size+8192))
 	x, y := w.buffer(4*rows*m.inputs), w.buffer(4*rows*outputs)
 	p := make([]shaders.AffineParams, min(places, 32))
 	for i := range p {
-		at := i * (size + 4095) &^ 4095
+		at := i*((size+4096)&^4095) + m.shift
 		codes := outputs * m.inputs * m.bits / 8
 		p[i] = single(shaders.Matrix{Codes: u32(at), Scales: u32(at + codes), Biases: u32(at + codes + 2*outputs*m.inputs/groupSize)},
 			outputs, m.inputs)
 		p[i].Rows = u32(rows)
 	}
-	grid := driver.Groups(driver.D2(ceil(outputs, shaders.ProductSimds*shaders.ProductOutputs), ceil(rows, tile)), driver.D1(k.spec.Threads))
+	grid := driver.Groups(driver.D2(across, down), driver.D1(k.spec.Threads))
 	return w.measure(max(4, min(32, places)), func(e driver.Encoder, i int) {
 		bind(e, k.pipeline, in(w.big), in(x), in(y), inBytes(shaders.Bytes(&p[i%len(p)])))
 		e.Dispatch(grid, driver.D1(k.spec.Threads))

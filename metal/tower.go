@@ -83,16 +83,16 @@ func checkTower(c core.TowerConfig, maxPatches int) error {
 
 func (t *tower) loadKernels() error {
 	s := kernelSet{b: t.b}
-	dense := "dense_simd"
+	dense, attend := "dense_simd", "tower_attend"
 	if t.b.foreign {
 		dense = "dense" // elsewhere 8x8 products of floats are made of shuffles
 	}
 	if tower, _ := t.b.useTensors(); tower {
-		dense = "dense_tensor"
+		dense, attend = "dense_tensor", "tower_attend_tensor"
 	}
 	t.k = towerKernels{
 		pixels: s.get("pixels"), positions: s.get("positions"), heads: s.get("tower_heads"),
-		attend: s.get(fmt.Sprintf("tower_attend_d%d", t.cfg.HeadDim)), dense: s.get(dense), geglu: s.get("geglu"),
+		attend: s.get(fmt.Sprintf("%s_d%d", attend, t.cfg.HeadDim)), dense: s.get(dense), geglu: s.get("geglu"),
 		pool: s.get("pool"), norm: s.get("rmsnorm"), normAdd: s.get("rmsnorm_add"),
 		affine: map[int]*kernel{4: s.get("affine_int4_r8"), 8: s.get("affine_int8_r8")},
 	}

@@ -56,7 +56,8 @@ func (t *tower) encodeAttention(w *core.TowerLayer) error {
 	t.s.dispatch(t.k.heads, driver.D3(ceil(c.Heads, shaders.HeadSimds), t.patches, 3), queryNorm, keyNorm, in(t.turn),
 		in(t.query), in(t.key), in(t.val), inBytes(shaders.Bytes(&t.at.heads)))
 	attend := shaders.TowerAttendParams{Patches: u32(t.patches), Heads: u32(c.Heads)}
-	t.s.dispatch(t.k.attend, driver.D2(ceil(t.patches, shaders.TowerQueries), c.Heads), in(t.query), in(t.key), in(t.val),
+	tiles := ceil(t.patches, shaders.TowerQueries) // tower_attend_tensor has as many queries
+	t.s.dispatch(t.k.attend, driver.D2(tiles, c.Heads), in(t.query), in(t.key), in(t.val),
 		inBytes(shaders.Bytes(&attend)))
 	return nil
 }

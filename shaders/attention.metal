@@ -3,72 +3,13 @@
 //   o[n,h,:] = softmax_j(q[n,h,:] . K[j,g,:]) . V[j,g,:]      j visible to row n: low(n) <= j < ends[n]
 //   low(n) = max(0, pos + n + 1 - window) in sliding layers, 0 in full ones (window 0)
 //
-// Positions go in blocks of 64 that begin at multiples of 64. A block's part of one query is made from nothing: scores in
-// f32, their maximum, exponentials, their sum, and the sum of values weighted with them; then the parts are joined in
-// ascending order of blocks. That order depends on the query's position and ends alone. A chunk of rows (attend) and a
+// Positions go in blocks of 64 that begin at multiples of 64; softmax.metal says how their parts are joined. The order of all
+// sums depends on the query's position and ends alone. A chunk of rows (attend) and a
 // single row whose blocks are split over threadgroups (attend_split, attend_join) so come to the same bits.
 //
-// A tile is 8 queries of one KV head: rows and the heads of the group, heads fastest.
-
-constant constexpr uint BLOCK = 64;
 constant constexpr uint TILE = 8;        // queries; one simdgroup each in softmax_block
 constant constexpr uint SLICE = 64;      // elements of Dh that are staged at once
 constant constexpr uint SLICE_ROW = 68;  // their distance: float4-aligned, and columns lie in different banks
-
-// The share of a query that a block adds.
-struct Part {
-    float peak;  // largest score
-    float sum;   // of exp(score - peak)
-};
-
-// What the sums so far and those of a block are multiplied with to count at their common peak.
-struct Weighing {
-    float keep, add;
-};
-
-static inline float weigh(float peak, float common) {
-    return peak == NEVER ? 0.0f : precise::exp(peak - common);
-}
-
-// join takes a block's part into total.
-static inline Weighing join(thread Part &total, Part block) {
-    const float common = max(total.peak, block.peak);
-    Weighing w;
-    w.keep = weigh(total.peak, common);
-    w.add = weigh(block.peak, common);
-    total.sum = fma(total.sum, w.keep, block.sum * w.add);
-    total.peak = common;
-    return w;
-}
-
-// What a tile is about. Queries from count on do not exist.
-struct Tile {
-    uint first, count;  // queries within the KV head: row * heads per KV head + head
-    uint low, high;     // positions that any of its rows sees
-};
-
-static inline uint row_low(constant AttendParams &p, uint row) {
-    const uint end = p.pos + row + 1;
-    return p.window != 0 && end > p.window ? end - p.window : 0;
-}
-
-static inline Tile tile_of(constant AttendParams &p, device const uint *ends, uint index) {
-    Tile t;
-    t.first = index * TILE;
-    t.count = min(TILE, p.rows * p.group - t.first);
-    t.low = row_low(p, t.first / p.group);
-    t.high = 0;
-    for (uint i = 0; i < t.count; ++i) {
-        t.high = max(t.high, ends[(t.first + i) / p.group]);
-    }
-    return t;
-}
-
-// query_at is where query i of a tile begins in q, which is [N, stride].
-static inline ulong query_at(constant AttendParams &p, Tile t, uint kv_head, uint i, uint width) {
-    const uint query = t.first + min(i, t.count - 1);
-    return ulong(query / p.group) * p.stride + (kv_head * p.group + query % p.group) * width;
-}
 
 // score_block writes probs[i, j] = q_i . K_j for the block at begin; scores of positions that a query does not see are
 // NEVER. Each thread makes two queries of one key; sums run over Dh in four lanes.
@@ -106,18 +47,6 @@ static inline void score_block(constant AttendParams &p, Tile t, uint kv_head, u
         const float4 s = i == 0 ? s0 : s1;
         probs[(pair + i) * BLOCK + key] = visible ? (s.x + s.y) + (s.z + s.w) : NEVER;
     }
-}
-
-// softmax_block turns one query's scores into exponentials. All lanes return the part.
-static inline Part softmax_block(threadgroup float *scores, uint lane) {
-    const float a = scores[lane], b = scores[lane + LANES];
-    Part part;
-    part.peak = simd_max(max(a, b));
-    const float x = weigh(a, part.peak), y = weigh(b, part.peak);
-    scores[lane] = x;
-    scores[lane + LANES] = y;
-    part.sum = lane_sum(x + y);
-    return part;
 }
 
 // owned is the number of queries of which each thread sums the values: thread tid has the pair tid % (DH/2) of elements
@@ -162,7 +91,7 @@ template <typename T, uint DH>
     threadgroup float weighing[TILE * 2];
     constexpr uint count = owned(DH);
     const uint pair = tid % (DH / 2), query = tid / (DH / 2) * count;
-    const Tile t = tile_of(p, ends, group.x);
+    const Tile t = tile_of<TILE>(p, ends, group.x);
     float2 sum[count], block[count];
     for (uint i = 0; i < count; ++i) {
         sum[i] = float2(0.0f);
@@ -214,7 +143,7 @@ template <typename T, uint DH>
     threadgroup float probs[TILE * BLOCK];
     constexpr uint count = owned(DH);
     const uint pair = tid % (DH / 2), query = tid / (DH / 2) * count;
-    const Tile t = tile_of(p, ends, group.y);
+    const Tile t = tile_of<TILE>(p, ends, group.y);
     const uint begin = (p.first_block + group.x) * BLOCK;
     const uint queries = p.rows * p.kv_heads * p.group;
     float2 block[count];

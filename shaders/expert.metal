@@ -1,23 +1,6 @@
 // The routed experts: up to 8 runs at once, one expert's blob and its picks each. A pick (row, rank) says which row chose
 // the expert, and as its how-manieth. Needs affine.metal. Grid: threadgroups (outputs, ceil(most picks of a run / R), runs).
 
-constant constexpr uint RUNS = 8;
-
-static inline device const uchar *blob_of(uint run, device const uchar *b0, device const uchar *b1,
-                                           device const uchar *b2, device const uchar *b3, device const uchar *b4,
-                                           device const uchar *b5, device const uchar *b6, device const uchar *b7) {
-    switch (run) {
-    case 0: return b0;
-    case 1: return b1;
-    case 2: return b2;
-    case 3: return b3;
-    case 4: return b4;
-    case 5: return b5;
-    case 6: return b6;
-    default: return b7;
-    }
-}
-
 // expert_geglu: act[j,:] = gelu(Wgate x[row(j)]) * (Wup x[row(j)]) of every pick j   x [N, D], act [picks, F]
 template <uint BITS, uint R>
 [[kernel, max_total_threads_per_threadgroup(128)]] void expert_geglu(
@@ -45,7 +28,7 @@ template <uint BITS, uint R>
         row[r] = picks[min(begin + r, end - 1)].x * p.inputs;
     }
     float4 sum[R];
-    affine_sums<BITS, R>(blob_of(group.z, b0, b1, b2, b3, b4, b5, b6, b7), at, x, row, p.inputs, lane, sum);
+    affine_sums<BITS, R>(blob_of(group.z, b0, b1, b2, b3, b4, b5, b6, b7), at, x, row, p.inputs, ALL_INPUTS, lane, sum);
     const float4 t = fold<R>(sum, lane);
     const uint j = begin + folded_row<R>(lane);
     if (folded_writer<R>(lane) && j < end) {
@@ -81,7 +64,7 @@ template <uint BITS, uint R>
         row[r] = min(begin + r, end - 1) * p.inputs;
     }
     float4 sum[R];
-    affine_sums<BITS, R>(blob_of(group.z, b0, b1, b2, b3, b4, b5, b6, b7), at, act, row, p.inputs, lane, sum);
+    affine_sums<BITS, R>(blob_of(group.z, b0, b1, b2, b3, b4, b5, b6, b7), at, act, row, p.inputs, ALL_INPUTS, lane, sum);
     const float4 t = fold<R>(sum, lane);
     const uint j = begin + folded_row<R>(lane);
     if (folded_writer<R>(lane) && j < end) {

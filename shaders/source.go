@@ -21,10 +21,12 @@ type Library struct {
 // systems that have Metal 4's tensor operations: nothing needs it, and nothing uses it before a device's own check.
 var (
 	Rows      = &Library{Name: "rows", files: []string{"embed", "rmsnorm", "router"}}
-	Products  = &Library{Name: "products", files: []string{"affine", "expert"}}
-	Attention = &Library{Name: "attention", files: []string{"heads", "attention"}}
+	Products  = &Library{Name: "products", files: []string{"codes", "sums", "fold", "affine", "runs", "expert"}}
+	Attention = &Library{Name: "attention", files: []string{"heads", "softmax", "tile", "attention"}}
 	Tower     = &Library{Name: "tower", files: []string{"tower", "dense", "tower_attend"}}
-	Tensors   = &Library{Name: "tensors", Version: 4 << 16, files: []string{"tensors"}}
+	Tensors   = &Library{Name: "tensors", Version: 4 << 16, files: []string{
+		"tensors", "tensor_products", "runs", "tensor_experts", "softmax", "tile", "tensor_attention",
+	}}
 )
 
 // Libraries lists them all.

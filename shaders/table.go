@@ -27,6 +27,7 @@ const (
 	ProductSimds   = 4   // simdgroups of the product kernels
 	ProductOutputs = 4   // outputs of a simdgroup
 	ProductRows    = 8   // rows of a simdgroup in the _r8 kernels
+	SplitParts     = 4   // simdgroups that share outputs in the _r1 kernels of affine_split
 	HeadSimds      = 4   // heads of a threadgroup of heads and tower_heads
 	RouterSimds    = 4   // rows of a threadgroup of choose
 	AttendBlock    = 64  // positions of a block
@@ -34,6 +35,9 @@ const (
 	DenseTile      = 64  // rows and outputs of a threadgroup of dense
 	TowerQueries   = 32  // queries of a threadgroup of tower_attend
 	TensorTile     = 64  // rows and outputs of a threadgroup of affine_tensor and dense_tensor
+	TensorPicks    = 32  // picks of a threadgroup of expert_geglu_tensor and expert_down_tensor
+	TensorQueries  = 32  // queries of a threadgroup of attend_tensor and tower_attend_tensor
+	TensorPairs    = 32  // outputs of a threadgroup of affine_geglu_tensor and expert_geglu_tensor
 	MaxExperts     = 256 // choose
 	MaxTopK        = 32  // choose
 )
@@ -65,6 +69,7 @@ var families = []struct {
 	{Rows, "choose", nil, 32 * RouterSimds, []string{"weights", "scores", "experts*", "shares*", "p"}, nil},
 
 	{Products, "affine", products, 32 * ProductSimds, []string{"weights", "x", "y*", "p"}, nil},
+	{Products, "affine_split", products, 32 * ProductSimds, []string{"weights", "x", "y*", "p"}, nil},
 	{Products, "affine_geglu", products, 32 * ProductSimds, []string{"weights", "x", "y*", "p"}, nil},
 	{Products, "expert_geglu", products[:2], 32 * ProductSimds, append(blobs, "x", "act*", "picks", "p"), nil},
 	{Products, "expert_down", products[:2], 32 * ProductSimds, append(blobs, "act", "routed*", "picks", "p"), nil},
@@ -87,6 +92,11 @@ var families = []struct {
 
 	{Tensors, "affine_tensor", []string{"int4", "int8"}, 128, []string{"weights", "x", "y*", "p"}, nil},
 	{Tensors, "dense_tensor", nil, 128, []string{"weights", "x", "y*", "p"}, nil},
+	{Tensors, "affine_geglu_tensor", []string{"int4", "int8"}, 128, []string{"weights", "x", "y*", "p"}, nil},
+	{Tensors, "expert_geglu_tensor", []string{"int4"}, 128, append(blobs, "x", "act*", "picks", "p"), nil},
+	{Tensors, "expert_down_tensor", []string{"int4"}, 128, append(blobs, "act", "routed*", "picks", "p"), nil},
+	{Tensors, "attend_tensor", attends, RowThreads, []string{"q*", "keys", "values", "ends", "p"}, nil},
+	{Tensors, "tower_attend_tensor", []string{"d32", "d72"}, RowThreads, []string{"q*", "k", "v", "p"}, nil},
 }
 
 var (

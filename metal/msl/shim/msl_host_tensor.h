@@ -50,6 +50,7 @@ template <ulong D, class Scope> struct product_shape {
   static constexpr bool transpose_left = D >> 48 & 1, transpose_right = D >> 49 & 1;
   static constexpr bool accumulate = D >> 51 & 1;
   static_assert(m % 16 == 0 || n % 16 == 0, "matmul2d: m or n must be a multiple of 16");
+  static_assert(k % 16 == 0, "matmul2d: k must be a multiple of 16");
   static_assert(m > 0 && n > 0 && k > 0, "matmul2d: the emulator covers fixed m, n and k");
   static_assert(!transpose_left, "matmul2d: the emulator covers left operands that are not transposed");
 };
