@@ -4378,67 +4378,83 @@ TEXT ·simdValues4x3Half(SB), NOSPLIT, $8-64
 	MOVQ p+24(FP), AX
 	MOVQ kv+40(FP), CX
 	MOVQ stride+48(FP), DX
-	MOVQ DX, BX
-	SHLQ $0x05, BX
-	MOVQ ldp+32(FP), SI
-	MOVQ ldo+8(FP), DI
-	MOVQ n+56(FP), R8
+	MOVQ ldp+32(FP), BX
+	MOVQ ldo+8(FP), SI
+	MOVQ n+56(FP), DI
 
 keys:
-	TESTQ R8, R8
+	TESTQ DI, DI
 	JZ    done
-	MOVQ  R8, R9
-	CMPQ  R9, $0x20
+	MOVQ  DI, R8
+	CMPQ  R8, $0x20
 	JLE   few
-	MOVQ  $0x00000020, R9
+	MOVQ  $0x00000020, R8
 
 few:
-	MOVQ  o+0(FP), R10
-	MOVQ  CX, R11
-	MOVQ  chunks+16(FP), R12
-	TESTQ R12, R12
-	JZ    chunk_done
+	MOVQ   DX, R9
+	SHLQ   $0x05, R9
+	ADDQ   CX, R9
+	MOVQ   chunks+16(FP), R10
+	IMUL3Q $0x00000030, R10, R10
+	ADDQ   R9, R10
+	MOVQ   R10, (SP)
+	MOVQ   o+0(FP), R10
+	MOVQ   CX, R11
+	MOVQ   chunks+16(FP), R12
+	TESTQ  R12, R12
+	JZ     chunk_done
 
 chunk:
 	MOVQ    R10, R13
 	VMOVUPS (R13), Y0
 	VMOVUPS 32(R13), Y1
 	VMOVUPS 64(R13), Y2
-	ADDQ    DI, R13
+	ADDQ    SI, R13
 	VMOVUPS (R13), Y3
 	VMOVUPS 32(R13), Y4
 	VMOVUPS 64(R13), Y5
-	ADDQ    DI, R13
+	ADDQ    SI, R13
 	VMOVUPS (R13), Y6
 	VMOVUPS 32(R13), Y7
 	VMOVUPS 64(R13), Y8
-	ADDQ    DI, R13
+	ADDQ    SI, R13
 	VMOVUPS (R13), Y9
 	VMOVUPS 32(R13), Y10
 	VMOVUPS 64(R13), Y11
-	ADDQ    DI, R13
+	ADDQ    SI, R13
 	MOVQ    R11, R13
 	MOVQ    AX, R14
-	MOVQ    R9, R15
+	MOVQ    R8, R15
 
 key:
-	PREFETCHT0   (R13)(BX*1)
+	PREFETCHT0 (R9)
+	ADDQ       $0x00000040, R9
+	CMPQ       R9, (SP)
+	JLT        row
+	MOVQ       (SP), R9
+	ADDQ       DX, (SP)
+	ADDQ       DX, R9
+	MOVQ       chunks+16(FP), BP
+	IMUL3Q     $0x00000030, BP, BP
+	SUBQ       BP, R9
+
+row:
 	VCVTPH2PS    (R13), Y12
 	VCVTPH2PS    16(R13), Y13
 	VCVTPH2PS    32(R13), Y14
 	MOVQ         R14, BP
 	VBROADCASTSS (BP), Y15
-	ADDQ         SI, BP
+	ADDQ         BX, BP
 	VFMADD231PS  Y12, Y15, Y0
 	VFMADD231PS  Y13, Y15, Y1
 	VFMADD231PS  Y14, Y15, Y2
 	VBROADCASTSS (BP), Y15
-	ADDQ         SI, BP
+	ADDQ         BX, BP
 	VFMADD231PS  Y12, Y15, Y3
 	VFMADD231PS  Y13, Y15, Y4
 	VFMADD231PS  Y14, Y15, Y5
 	VBROADCASTSS (BP), Y15
-	ADDQ         SI, BP
+	ADDQ         BX, BP
 	VFMADD231PS  Y12, Y15, Y6
 	VFMADD231PS  Y13, Y15, Y7
 	VFMADD231PS  Y14, Y15, Y8
@@ -4454,29 +4470,29 @@ key:
 	VMOVUPS      Y0, (R13)
 	VMOVUPS      Y1, 32(R13)
 	VMOVUPS      Y2, 64(R13)
-	ADDQ         DI, R13
+	ADDQ         SI, R13
 	VMOVUPS      Y3, (R13)
 	VMOVUPS      Y4, 32(R13)
 	VMOVUPS      Y5, 64(R13)
-	ADDQ         DI, R13
+	ADDQ         SI, R13
 	VMOVUPS      Y6, (R13)
 	VMOVUPS      Y7, 32(R13)
 	VMOVUPS      Y8, 64(R13)
-	ADDQ         DI, R13
+	ADDQ         SI, R13
 	VMOVUPS      Y9, (R13)
 	VMOVUPS      Y10, 32(R13)
 	VMOVUPS      Y11, 64(R13)
-	ADDQ         DI, R13
+	ADDQ         SI, R13
 	ADDQ         $0x00000060, R10
 	ADDQ         $0x00000030, R11
 	DECQ         R12
 	JNZ          chunk
 
 chunk_done:
-	LEAQ  (AX)(R9*4), AX
-	SUBQ  R9, R8
-	IMULQ DX, R9
-	ADDQ  R9, CX
+	LEAQ  (AX)(R8*4), AX
+	SUBQ  R8, DI
+	IMULQ DX, R8
+	ADDQ  R8, CX
 	JMP   keys
 
 done:
@@ -4489,60 +4505,76 @@ TEXT ·simdValues4x2Half(SB), NOSPLIT, $8-64
 	MOVQ p+24(FP), AX
 	MOVQ kv+40(FP), CX
 	MOVQ stride+48(FP), DX
-	MOVQ DX, BX
-	SHLQ $0x05, BX
-	MOVQ ldp+32(FP), SI
-	MOVQ ldo+8(FP), DI
-	MOVQ n+56(FP), R8
+	MOVQ ldp+32(FP), BX
+	MOVQ ldo+8(FP), SI
+	MOVQ n+56(FP), DI
 
 keys:
-	TESTQ R8, R8
+	TESTQ DI, DI
 	JZ    done
-	MOVQ  R8, R9
-	CMPQ  R9, $0x20
+	MOVQ  DI, R8
+	CMPQ  R8, $0x20
 	JLE   few
-	MOVQ  $0x00000020, R9
+	MOVQ  $0x00000020, R8
 
 few:
-	MOVQ  o+0(FP), R10
-	MOVQ  CX, R11
-	MOVQ  chunks+16(FP), R12
-	TESTQ R12, R12
-	JZ    chunk_done
+	MOVQ   DX, R9
+	SHLQ   $0x05, R9
+	ADDQ   CX, R9
+	MOVQ   chunks+16(FP), R10
+	IMUL3Q $0x00000020, R10, R10
+	ADDQ   R9, R10
+	MOVQ   R10, (SP)
+	MOVQ   o+0(FP), R10
+	MOVQ   CX, R11
+	MOVQ   chunks+16(FP), R12
+	TESTQ  R12, R12
+	JZ     chunk_done
 
 chunk:
 	MOVQ    R10, R13
 	VMOVUPS (R13), Y0
 	VMOVUPS 32(R13), Y1
-	ADDQ    DI, R13
+	ADDQ    SI, R13
 	VMOVUPS (R13), Y2
 	VMOVUPS 32(R13), Y3
-	ADDQ    DI, R13
+	ADDQ    SI, R13
 	VMOVUPS (R13), Y4
 	VMOVUPS 32(R13), Y5
-	ADDQ    DI, R13
+	ADDQ    SI, R13
 	VMOVUPS (R13), Y6
 	VMOVUPS 32(R13), Y7
-	ADDQ    DI, R13
+	ADDQ    SI, R13
 	MOVQ    R11, R13
 	MOVQ    AX, R14
-	MOVQ    R9, R15
+	MOVQ    R8, R15
 
 key:
-	PREFETCHT0   (R13)(BX*1)
+	PREFETCHT0 (R9)
+	ADDQ       $0x00000040, R9
+	CMPQ       R9, (SP)
+	JLT        row
+	MOVQ       (SP), R9
+	ADDQ       DX, (SP)
+	ADDQ       DX, R9
+	MOVQ       chunks+16(FP), BP
+	IMUL3Q     $0x00000020, BP, BP
+	SUBQ       BP, R9
+
+row:
 	VCVTPH2PS    (R13), Y8
 	VCVTPH2PS    16(R13), Y9
 	MOVQ         R14, BP
 	VBROADCASTSS (BP), Y10
-	ADDQ         SI, BP
+	ADDQ         BX, BP
 	VFMADD231PS  Y8, Y10, Y0
 	VFMADD231PS  Y9, Y10, Y1
 	VBROADCASTSS (BP), Y10
-	ADDQ         SI, BP
+	ADDQ         BX, BP
 	VFMADD231PS  Y8, Y10, Y2
 	VFMADD231PS  Y9, Y10, Y3
 	VBROADCASTSS (BP), Y10
-	ADDQ         SI, BP
+	ADDQ         BX, BP
 	VFMADD231PS  Y8, Y10, Y4
 	VFMADD231PS  Y9, Y10, Y5
 	VBROADCASTSS (BP), Y10
@@ -4555,26 +4587,26 @@ key:
 	MOVQ         R10, R13
 	VMOVUPS      Y0, (R13)
 	VMOVUPS      Y1, 32(R13)
-	ADDQ         DI, R13
+	ADDQ         SI, R13
 	VMOVUPS      Y2, (R13)
 	VMOVUPS      Y3, 32(R13)
-	ADDQ         DI, R13
+	ADDQ         SI, R13
 	VMOVUPS      Y4, (R13)
 	VMOVUPS      Y5, 32(R13)
-	ADDQ         DI, R13
+	ADDQ         SI, R13
 	VMOVUPS      Y6, (R13)
 	VMOVUPS      Y7, 32(R13)
-	ADDQ         DI, R13
+	ADDQ         SI, R13
 	ADDQ         $0x00000040, R10
 	ADDQ         $0x00000020, R11
 	DECQ         R12
 	JNZ          chunk
 
 chunk_done:
-	LEAQ  (AX)(R9*4), AX
-	SUBQ  R9, R8
-	IMULQ DX, R9
-	ADDQ  R9, CX
+	LEAQ  (AX)(R8*4), AX
+	SUBQ  R8, DI
+	IMULQ DX, R8
+	ADDQ  R8, CX
 	JMP   keys
 
 done:
@@ -4587,53 +4619,69 @@ TEXT ·simdValues4x1Half(SB), NOSPLIT, $8-64
 	MOVQ p+24(FP), AX
 	MOVQ kv+40(FP), CX
 	MOVQ stride+48(FP), DX
-	MOVQ DX, BX
-	SHLQ $0x05, BX
-	MOVQ ldp+32(FP), SI
-	MOVQ ldo+8(FP), DI
-	MOVQ n+56(FP), R8
+	MOVQ ldp+32(FP), BX
+	MOVQ ldo+8(FP), SI
+	MOVQ n+56(FP), DI
 
 keys:
-	TESTQ R8, R8
+	TESTQ DI, DI
 	JZ    done
-	MOVQ  R8, R9
-	CMPQ  R9, $0x20
+	MOVQ  DI, R8
+	CMPQ  R8, $0x20
 	JLE   few
-	MOVQ  $0x00000020, R9
+	MOVQ  $0x00000020, R8
 
 few:
-	MOVQ  o+0(FP), R10
-	MOVQ  CX, R11
-	MOVQ  chunks+16(FP), R12
-	TESTQ R12, R12
-	JZ    chunk_done
+	MOVQ   DX, R9
+	SHLQ   $0x05, R9
+	ADDQ   CX, R9
+	MOVQ   chunks+16(FP), R10
+	IMUL3Q $0x00000010, R10, R10
+	ADDQ   R9, R10
+	MOVQ   R10, (SP)
+	MOVQ   o+0(FP), R10
+	MOVQ   CX, R11
+	MOVQ   chunks+16(FP), R12
+	TESTQ  R12, R12
+	JZ     chunk_done
 
 chunk:
 	MOVQ    R10, R13
 	VMOVUPS (R13), Y0
-	ADDQ    DI, R13
+	ADDQ    SI, R13
 	VMOVUPS (R13), Y1
-	ADDQ    DI, R13
+	ADDQ    SI, R13
 	VMOVUPS (R13), Y2
-	ADDQ    DI, R13
+	ADDQ    SI, R13
 	VMOVUPS (R13), Y3
-	ADDQ    DI, R13
+	ADDQ    SI, R13
 	MOVQ    R11, R13
 	MOVQ    AX, R14
-	MOVQ    R9, R15
+	MOVQ    R8, R15
 
 key:
-	PREFETCHT0   (R13)(BX*1)
+	PREFETCHT0 (R9)
+	ADDQ       $0x00000040, R9
+	CMPQ       R9, (SP)
+	JLT        row
+	MOVQ       (SP), R9
+	ADDQ       DX, (SP)
+	ADDQ       DX, R9
+	MOVQ       chunks+16(FP), BP
+	IMUL3Q     $0x00000010, BP, BP
+	SUBQ       BP, R9
+
+row:
 	VCVTPH2PS    (R13), Y4
 	MOVQ         R14, BP
 	VBROADCASTSS (BP), Y5
-	ADDQ         SI, BP
+	ADDQ         BX, BP
 	VFMADD231PS  Y4, Y5, Y0
 	VBROADCASTSS (BP), Y5
-	ADDQ         SI, BP
+	ADDQ         BX, BP
 	VFMADD231PS  Y4, Y5, Y1
 	VBROADCASTSS (BP), Y5
-	ADDQ         SI, BP
+	ADDQ         BX, BP
 	VFMADD231PS  Y4, Y5, Y2
 	VBROADCASTSS (BP), Y5
 	VFMADD231PS  Y4, Y5, Y3
@@ -4643,23 +4691,23 @@ key:
 	JNZ          key
 	MOVQ         R10, R13
 	VMOVUPS      Y0, (R13)
-	ADDQ         DI, R13
+	ADDQ         SI, R13
 	VMOVUPS      Y1, (R13)
-	ADDQ         DI, R13
+	ADDQ         SI, R13
 	VMOVUPS      Y2, (R13)
-	ADDQ         DI, R13
+	ADDQ         SI, R13
 	VMOVUPS      Y3, (R13)
-	ADDQ         DI, R13
+	ADDQ         SI, R13
 	ADDQ         $0x00000020, R10
 	ADDQ         $0x00000010, R11
 	DECQ         R12
 	JNZ          chunk
 
 chunk_done:
-	LEAQ  (AX)(R9*4), AX
-	SUBQ  R9, R8
-	IMULQ DX, R9
-	ADDQ  R9, CX
+	LEAQ  (AX)(R8*4), AX
+	SUBQ  R8, DI
+	IMULQ DX, R8
+	ADDQ  R8, CX
 	JMP   keys
 
 done:
@@ -4672,26 +4720,31 @@ TEXT ·simdValues2x4Half(SB), NOSPLIT, $8-64
 	MOVQ p+24(FP), AX
 	MOVQ kv+40(FP), CX
 	MOVQ stride+48(FP), DX
-	MOVQ DX, BX
-	SHLQ $0x05, BX
-	MOVQ ldp+32(FP), SI
-	MOVQ ldo+8(FP), DI
-	MOVQ n+56(FP), R8
+	MOVQ ldp+32(FP), BX
+	MOVQ ldo+8(FP), SI
+	MOVQ n+56(FP), DI
 
 keys:
-	TESTQ R8, R8
+	TESTQ DI, DI
 	JZ    done
-	MOVQ  R8, R9
-	CMPQ  R9, $0x20
+	MOVQ  DI, R8
+	CMPQ  R8, $0x20
 	JLE   few
-	MOVQ  $0x00000020, R9
+	MOVQ  $0x00000020, R8
 
 few:
-	MOVQ  o+0(FP), R10
-	MOVQ  CX, R11
-	MOVQ  chunks+16(FP), R12
-	TESTQ R12, R12
-	JZ    chunk_done
+	MOVQ   DX, R9
+	SHLQ   $0x05, R9
+	ADDQ   CX, R9
+	MOVQ   chunks+16(FP), R10
+	IMUL3Q $0x00000040, R10, R10
+	ADDQ   R9, R10
+	MOVQ   R10, (SP)
+	MOVQ   o+0(FP), R10
+	MOVQ   CX, R11
+	MOVQ   chunks+16(FP), R12
+	TESTQ  R12, R12
+	JZ     chunk_done
 
 chunk:
 	MOVQ    R10, R13
@@ -4699,25 +4752,36 @@ chunk:
 	VMOVUPS 32(R13), Y1
 	VMOVUPS 64(R13), Y2
 	VMOVUPS 96(R13), Y3
-	ADDQ    DI, R13
+	ADDQ    SI, R13
 	VMOVUPS (R13), Y4
 	VMOVUPS 32(R13), Y5
 	VMOVUPS 64(R13), Y6
 	VMOVUPS 96(R13), Y7
-	ADDQ    DI, R13
+	ADDQ    SI, R13
 	MOVQ    R11, R13
 	MOVQ    AX, R14
-	MOVQ    R9, R15
+	MOVQ    R8, R15
 
 key:
-	PREFETCHT0   (R13)(BX*1)
+	PREFETCHT0 (R9)
+	ADDQ       $0x00000040, R9
+	CMPQ       R9, (SP)
+	JLT        row
+	MOVQ       (SP), R9
+	ADDQ       DX, (SP)
+	ADDQ       DX, R9
+	MOVQ       chunks+16(FP), BP
+	IMUL3Q     $0x00000040, BP, BP
+	SUBQ       BP, R9
+
+row:
 	VCVTPH2PS    (R13), Y8
 	VCVTPH2PS    16(R13), Y9
 	VCVTPH2PS    32(R13), Y10
 	VCVTPH2PS    48(R13), Y11
 	MOVQ         R14, BP
 	VBROADCASTSS (BP), Y12
-	ADDQ         SI, BP
+	ADDQ         BX, BP
 	VFMADD231PS  Y8, Y12, Y0
 	VFMADD231PS  Y9, Y12, Y1
 	VFMADD231PS  Y10, Y12, Y2
@@ -4736,22 +4800,22 @@ key:
 	VMOVUPS      Y1, 32(R13)
 	VMOVUPS      Y2, 64(R13)
 	VMOVUPS      Y3, 96(R13)
-	ADDQ         DI, R13
+	ADDQ         SI, R13
 	VMOVUPS      Y4, (R13)
 	VMOVUPS      Y5, 32(R13)
 	VMOVUPS      Y6, 64(R13)
 	VMOVUPS      Y7, 96(R13)
-	ADDQ         DI, R13
+	ADDQ         SI, R13
 	ADDQ         $0x00000080, R10
 	ADDQ         $0x00000040, R11
 	DECQ         R12
 	JNZ          chunk
 
 chunk_done:
-	LEAQ  (AX)(R9*4), AX
-	SUBQ  R9, R8
-	IMULQ DX, R9
-	ADDQ  R9, CX
+	LEAQ  (AX)(R8*4), AX
+	SUBQ  R8, DI
+	IMULQ DX, R8
+	ADDQ  R8, CX
 	JMP   keys
 
 done:
@@ -4764,80 +4828,7 @@ TEXT ·simdValues2x1Half(SB), NOSPLIT, $8-64
 	MOVQ p+24(FP), AX
 	MOVQ kv+40(FP), CX
 	MOVQ stride+48(FP), DX
-	MOVQ DX, BX
-	SHLQ $0x05, BX
-	MOVQ ldp+32(FP), SI
-	MOVQ ldo+8(FP), DI
-	MOVQ n+56(FP), R8
-
-keys:
-	TESTQ R8, R8
-	JZ    done
-	MOVQ  R8, R9
-	CMPQ  R9, $0x20
-	JLE   few
-	MOVQ  $0x00000020, R9
-
-few:
-	MOVQ  o+0(FP), R10
-	MOVQ  CX, R11
-	MOVQ  chunks+16(FP), R12
-	TESTQ R12, R12
-	JZ    chunk_done
-
-chunk:
-	MOVQ    R10, R13
-	VMOVUPS (R13), Y0
-	ADDQ    DI, R13
-	VMOVUPS (R13), Y1
-	ADDQ    DI, R13
-	MOVQ    R11, R13
-	MOVQ    AX, R14
-	MOVQ    R9, R15
-
-key:
-	PREFETCHT0   (R13)(BX*1)
-	VCVTPH2PS    (R13), Y2
-	MOVQ         R14, BP
-	VBROADCASTSS (BP), Y3
-	ADDQ         SI, BP
-	VFMADD231PS  Y2, Y3, Y0
-	VBROADCASTSS (BP), Y3
-	VFMADD231PS  Y2, Y3, Y1
-	ADDQ         DX, R13
-	ADDQ         $0x00000004, R14
-	DECQ         R15
-	JNZ          key
-	MOVQ         R10, R13
-	VMOVUPS      Y0, (R13)
-	ADDQ         DI, R13
-	VMOVUPS      Y1, (R13)
-	ADDQ         DI, R13
-	ADDQ         $0x00000020, R10
-	ADDQ         $0x00000010, R11
-	DECQ         R12
-	JNZ          chunk
-
-chunk_done:
-	LEAQ  (AX)(R9*4), AX
-	SUBQ  R9, R8
-	IMULQ DX, R9
-	ADDQ  R9, CX
-	JMP   keys
-
-done:
-	VZEROUPPER
-	RET
-
-// func simdValues1x4Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
-// Requires: AVX, F16C, FMA3, MMX+
-TEXT ·simdValues1x4Half(SB), NOSPLIT, $0-64
-	MOVQ p+24(FP), AX
-	MOVQ kv+40(FP), CX
-	MOVQ stride+48(FP), DX
-	MOVQ DX, BX
-	SHLQ $0x05, BX
-	MOVQ ldp+32(FP), SI
+	MOVQ ldp+32(FP), BX
 	MOVQ ldo+8(FP), SI
 	MOVQ n+56(FP), DI
 
@@ -4850,11 +4841,105 @@ keys:
 	MOVQ  $0x00000020, R8
 
 few:
-	MOVQ  o+0(FP), R9
-	MOVQ  CX, R10
-	MOVQ  chunks+16(FP), R11
-	TESTQ R11, R11
-	JZ    chunk_done
+	MOVQ   DX, R9
+	SHLQ   $0x05, R9
+	ADDQ   CX, R9
+	MOVQ   chunks+16(FP), R10
+	IMUL3Q $0x00000010, R10, R10
+	ADDQ   R9, R10
+	MOVQ   R10, (SP)
+	MOVQ   o+0(FP), R10
+	MOVQ   CX, R11
+	MOVQ   chunks+16(FP), R12
+	TESTQ  R12, R12
+	JZ     chunk_done
+
+chunk:
+	MOVQ    R10, R13
+	VMOVUPS (R13), Y0
+	ADDQ    SI, R13
+	VMOVUPS (R13), Y1
+	ADDQ    SI, R13
+	MOVQ    R11, R13
+	MOVQ    AX, R14
+	MOVQ    R8, R15
+
+key:
+	PREFETCHT0 (R9)
+	ADDQ       $0x00000040, R9
+	CMPQ       R9, (SP)
+	JLT        row
+	MOVQ       (SP), R9
+	ADDQ       DX, (SP)
+	ADDQ       DX, R9
+	MOVQ       chunks+16(FP), BP
+	IMUL3Q     $0x00000010, BP, BP
+	SUBQ       BP, R9
+
+row:
+	VCVTPH2PS    (R13), Y2
+	MOVQ         R14, BP
+	VBROADCASTSS (BP), Y3
+	ADDQ         BX, BP
+	VFMADD231PS  Y2, Y3, Y0
+	VBROADCASTSS (BP), Y3
+	VFMADD231PS  Y2, Y3, Y1
+	ADDQ         DX, R13
+	ADDQ         $0x00000004, R14
+	DECQ         R15
+	JNZ          key
+	MOVQ         R10, R13
+	VMOVUPS      Y0, (R13)
+	ADDQ         SI, R13
+	VMOVUPS      Y1, (R13)
+	ADDQ         SI, R13
+	ADDQ         $0x00000020, R10
+	ADDQ         $0x00000010, R11
+	DECQ         R12
+	JNZ          chunk
+
+chunk_done:
+	LEAQ  (AX)(R8*4), AX
+	SUBQ  R8, DI
+	IMULQ DX, R8
+	ADDQ  R8, CX
+	JMP   keys
+
+done:
+	VZEROUPPER
+	RET
+
+// func simdValues1x4Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
+// Requires: AVX, F16C, FMA3, MMX+
+TEXT ·simdValues1x4Half(SB), NOSPLIT, $8-64
+	MOVQ p+24(FP), AX
+	MOVQ kv+40(FP), CX
+	MOVQ stride+48(FP), DX
+	MOVQ ldp+32(FP), BX
+	MOVQ ldo+8(FP), BX
+	MOVQ n+56(FP), SI
+
+keys:
+	TESTQ SI, SI
+	JZ    done
+	MOVQ  SI, DI
+	CMPQ  DI, $0x20
+	JLE   few
+	MOVQ  $0x00000020, DI
+
+few:
+	MOVQ   DX, R8
+	SHLQ   $0x05, R8
+	ADDQ   CX, R8
+	MOVQ   chunks+16(FP), R9
+	IMUL3Q $0x00000040, R9, R9
+	ADDQ   R8, R9
+	MOVQ   R9, (SP)
+	MOVQ   o+0(FP), R9
+	MOVQ   CX, R10
+	MOVQ   chunks+16(FP), R11
+	TESTQ  R11, R11
+	JZ     chunk_done
 
 chunk:
 	MOVQ    R9, R12
@@ -4862,13 +4947,24 @@ chunk:
 	VMOVUPS 32(R12), Y1
 	VMOVUPS 64(R12), Y2
 	VMOVUPS 96(R12), Y3
-	ADDQ    SI, R12
+	ADDQ    BX, R12
 	MOVQ    R10, R12
 	MOVQ    AX, R13
-	MOVQ    R8, R14
+	MOVQ    DI, R14
 
 key:
-	PREFETCHT0   (R12)(BX*1)
+	PREFETCHT0 (R8)
+	ADDQ       $0x00000040, R8
+	CMPQ       R8, (SP)
+	JLT        row
+	MOVQ       (SP), R8
+	ADDQ       DX, (SP)
+	ADDQ       DX, R8
+	MOVQ       chunks+16(FP), R15
+	IMUL3Q     $0x00000040, R15, R15
+	SUBQ       R15, R8
+
+row:
 	VCVTPH2PS    (R12), Y4
 	VCVTPH2PS    16(R12), Y5
 	VCVTPH2PS    32(R12), Y6
@@ -4888,17 +4984,17 @@ key:
 	VMOVUPS      Y1, 32(R12)
 	VMOVUPS      Y2, 64(R12)
 	VMOVUPS      Y3, 96(R12)
-	ADDQ         SI, R12
+	ADDQ         BX, R12
 	ADDQ         $0x00000080, R9
 	ADDQ         $0x00000040, R10
 	DECQ         R11
 	JNZ          chunk
 
 chunk_done:
-	LEAQ  (AX)(R8*4), AX
-	SUBQ  R8, DI
-	IMULQ DX, R8
-	ADDQ  R8, CX
+	LEAQ  (AX)(DI*4), AX
+	SUBQ  DI, SI
+	IMULQ DX, DI
+	ADDQ  DI, CX
 	JMP   keys
 
 done:
@@ -4907,41 +5003,57 @@ done:
 
 // func simdValues1x1Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
 // Requires: AVX, F16C, FMA3, MMX+
-TEXT ·simdValues1x1Half(SB), NOSPLIT, $0-64
+TEXT ·simdValues1x1Half(SB), NOSPLIT, $8-64
 	MOVQ p+24(FP), AX
 	MOVQ kv+40(FP), CX
 	MOVQ stride+48(FP), DX
-	MOVQ DX, BX
-	SHLQ $0x05, BX
-	MOVQ ldp+32(FP), SI
-	MOVQ ldo+8(FP), SI
-	MOVQ n+56(FP), DI
+	MOVQ ldp+32(FP), BX
+	MOVQ ldo+8(FP), BX
+	MOVQ n+56(FP), SI
 
 keys:
-	TESTQ DI, DI
+	TESTQ SI, SI
 	JZ    done
-	MOVQ  DI, R8
-	CMPQ  R8, $0x20
+	MOVQ  SI, DI
+	CMPQ  DI, $0x20
 	JLE   few
-	MOVQ  $0x00000020, R8
+	MOVQ  $0x00000020, DI
 
 few:
-	MOVQ  o+0(FP), R9
-	MOVQ  CX, R10
-	MOVQ  chunks+16(FP), R11
-	TESTQ R11, R11
-	JZ    chunk_done
+	MOVQ   DX, R8
+	SHLQ   $0x05, R8
+	ADDQ   CX, R8
+	MOVQ   chunks+16(FP), R9
+	IMUL3Q $0x00000010, R9, R9
+	ADDQ   R8, R9
+	MOVQ   R9, (SP)
+	MOVQ   o+0(FP), R9
+	MOVQ   CX, R10
+	MOVQ   chunks+16(FP), R11
+	TESTQ  R11, R11
+	JZ     chunk_done
 
 chunk:
 	MOVQ    R9, R12
 	VMOVUPS (R12), Y0
-	ADDQ    SI, R12
+	ADDQ    BX, R12
 	MOVQ    R10, R12
 	MOVQ    AX, R13
-	MOVQ    R8, R14
+	MOVQ    DI, R14
 
 key:
-	PREFETCHT0   (R12)(BX*1)
+	PREFETCHT0 (R8)
+	ADDQ       $0x00000040, R8
+	CMPQ       R8, (SP)
+	JLT        row
+	MOVQ       (SP), R8
+	ADDQ       DX, (SP)
+	ADDQ       DX, R8
+	MOVQ       chunks+16(FP), R15
+	IMUL3Q     $0x00000010, R15, R15
+	SUBQ       R15, R8
+
+row:
 	VCVTPH2PS    (R12), Y1
 	MOVQ         R13, R15
 	VBROADCASTSS (R15), Y2
@@ -4952,17 +5064,17 @@ key:
 	JNZ          key
 	MOVQ         R9, R12
 	VMOVUPS      Y0, (R12)
-	ADDQ         SI, R12
+	ADDQ         BX, R12
 	ADDQ         $0x00000020, R9
 	ADDQ         $0x00000010, R10
 	DECQ         R11
 	JNZ          chunk
 
 chunk_done:
-	LEAQ  (AX)(R8*4), AX
-	SUBQ  R8, DI
-	IMULQ DX, R8
-	ADDQ  R8, CX
+	LEAQ  (AX)(DI*4), AX
+	SUBQ  DI, SI
+	IMULQ DX, DI
+	ADDQ  DI, CX
 	JMP   keys
 
 done:
@@ -5440,67 +5552,83 @@ TEXT ·simdValues4x3Float(SB), NOSPLIT, $8-64
 	MOVQ p+24(FP), AX
 	MOVQ kv+40(FP), CX
 	MOVQ stride+48(FP), DX
-	MOVQ DX, BX
-	SHLQ $0x05, BX
-	MOVQ ldp+32(FP), SI
-	MOVQ ldo+8(FP), DI
-	MOVQ n+56(FP), R8
+	MOVQ ldp+32(FP), BX
+	MOVQ ldo+8(FP), SI
+	MOVQ n+56(FP), DI
 
 keys:
-	TESTQ R8, R8
+	TESTQ DI, DI
 	JZ    done
-	MOVQ  R8, R9
-	CMPQ  R9, $0x20
+	MOVQ  DI, R8
+	CMPQ  R8, $0x20
 	JLE   few
-	MOVQ  $0x00000020, R9
+	MOVQ  $0x00000020, R8
 
 few:
-	MOVQ  o+0(FP), R10
-	MOVQ  CX, R11
-	MOVQ  chunks+16(FP), R12
-	TESTQ R12, R12
-	JZ    chunk_done
+	MOVQ   DX, R9
+	SHLQ   $0x05, R9
+	ADDQ   CX, R9
+	MOVQ   chunks+16(FP), R10
+	IMUL3Q $0x00000060, R10, R10
+	ADDQ   R9, R10
+	MOVQ   R10, (SP)
+	MOVQ   o+0(FP), R10
+	MOVQ   CX, R11
+	MOVQ   chunks+16(FP), R12
+	TESTQ  R12, R12
+	JZ     chunk_done
 
 chunk:
 	MOVQ    R10, R13
 	VMOVUPS (R13), Y0
 	VMOVUPS 32(R13), Y1
 	VMOVUPS 64(R13), Y2
-	ADDQ    DI, R13
+	ADDQ    SI, R13
 	VMOVUPS (R13), Y3
 	VMOVUPS 32(R13), Y4
 	VMOVUPS 64(R13), Y5
-	ADDQ    DI, R13
+	ADDQ    SI, R13
 	VMOVUPS (R13), Y6
 	VMOVUPS 32(R13), Y7
 	VMOVUPS 64(R13), Y8
-	ADDQ    DI, R13
+	ADDQ    SI, R13
 	VMOVUPS (R13), Y9
 	VMOVUPS 32(R13), Y10
 	VMOVUPS 64(R13), Y11
-	ADDQ    DI, R13
+	ADDQ    SI, R13
 	MOVQ    R11, R13
 	MOVQ    AX, R14
-	MOVQ    R9, R15
+	MOVQ    R8, R15
 
 key:
-	PREFETCHT0   (R13)(BX*1)
+	PREFETCHT0 (R9)
+	ADDQ       $0x00000040, R9
+	CMPQ       R9, (SP)
+	JLT        row
+	MOVQ       (SP), R9
+	ADDQ       DX, (SP)
+	ADDQ       DX, R9
+	MOVQ       chunks+16(FP), BP
+	IMUL3Q     $0x00000060, BP, BP
+	SUBQ       BP, R9
+
+row:
 	VMOVUPS      (R13), Y12
 	VMOVUPS      32(R13), Y13
 	VMOVUPS      64(R13), Y14
 	MOVQ         R14, BP
 	VBROADCASTSS (BP), Y15
-	ADDQ         SI, BP
+	ADDQ         BX, BP
 	VFMADD231PS  Y12, Y15, Y0
 	VFMADD231PS  Y13, Y15, Y1
 	VFMADD231PS  Y14, Y15, Y2
 	VBROADCASTSS (BP), Y15
-	ADDQ         SI, BP
+	ADDQ         BX, BP
 	VFMADD231PS  Y12, Y15, Y3
 	VFMADD231PS  Y13, Y15, Y4
 	VFMADD231PS  Y14, Y15, Y5
 	VBROADCASTSS (BP), Y15
-	ADDQ         SI, BP
+	ADDQ         BX, BP
 	VFMADD231PS  Y12, Y15, Y6
 	VFMADD231PS  Y13, Y15, Y7
 	VFMADD231PS  Y14, Y15, Y8
@@ -5516,29 +5644,29 @@ key:
 	VMOVUPS      Y0, (R13)
 	VMOVUPS      Y1, 32(R13)
 	VMOVUPS      Y2, 64(R13)
-	ADDQ         DI, R13
+	ADDQ         SI, R13
 	VMOVUPS      Y3, (R13)
 	VMOVUPS      Y4, 32(R13)
 	VMOVUPS      Y5, 64(R13)
-	ADDQ         DI, R13
+	ADDQ         SI, R13
 	VMOVUPS      Y6, (R13)
 	VMOVUPS      Y7, 32(R13)
 	VMOVUPS      Y8, 64(R13)
-	ADDQ         DI, R13
+	ADDQ         SI, R13
 	VMOVUPS      Y9, (R13)
 	VMOVUPS      Y10, 32(R13)
 	VMOVUPS      Y11, 64(R13)
-	ADDQ         DI, R13
+	ADDQ         SI, R13
 	ADDQ         $0x00000060, R10
 	ADDQ         $0x00000060, R11
 	DECQ         R12
 	JNZ          chunk
 
 chunk_done:
-	LEAQ  (AX)(R9*4), AX
-	SUBQ  R9, R8
-	IMULQ DX, R9
-	ADDQ  R9, CX
+	LEAQ  (AX)(R8*4), AX
+	SUBQ  R8, DI
+	IMULQ DX, R8
+	ADDQ  R8, CX
 	JMP   keys
 
 done:
@@ -5551,60 +5679,76 @@ TEXT ·simdValues4x2Float(SB), NOSPLIT, $8-64
 	MOVQ p+24(FP), AX
 	MOVQ kv+40(FP), CX
 	MOVQ stride+48(FP), DX
-	MOVQ DX, BX
-	SHLQ $0x05, BX
-	MOVQ ldp+32(FP), SI
-	MOVQ ldo+8(FP), DI
-	MOVQ n+56(FP), R8
+	MOVQ ldp+32(FP), BX
+	MOVQ ldo+8(FP), SI
+	MOVQ n+56(FP), DI
 
 keys:
-	TESTQ R8, R8
+	TESTQ DI, DI
 	JZ    done
-	MOVQ  R8, R9
-	CMPQ  R9, $0x20
+	MOVQ  DI, R8
+	CMPQ  R8, $0x20
 	JLE   few
-	MOVQ  $0x00000020, R9
+	MOVQ  $0x00000020, R8
 
 few:
-	MOVQ  o+0(FP), R10
-	MOVQ  CX, R11
-	MOVQ  chunks+16(FP), R12
-	TESTQ R12, R12
-	JZ    chunk_done
+	MOVQ   DX, R9
+	SHLQ   $0x05, R9
+	ADDQ   CX, R9
+	MOVQ   chunks+16(FP), R10
+	IMUL3Q $0x00000040, R10, R10
+	ADDQ   R9, R10
+	MOVQ   R10, (SP)
+	MOVQ   o+0(FP), R10
+	MOVQ   CX, R11
+	MOVQ   chunks+16(FP), R12
+	TESTQ  R12, R12
+	JZ     chunk_done
 
 chunk:
 	MOVQ    R10, R13
 	VMOVUPS (R13), Y0
 	VMOVUPS 32(R13), Y1
-	ADDQ    DI, R13
+	ADDQ    SI, R13
 	VMOVUPS (R13), Y2
 	VMOVUPS 32(R13), Y3
-	ADDQ    DI, R13
+	ADDQ    SI, R13
 	VMOVUPS (R13), Y4
 	VMOVUPS 32(R13), Y5
-	ADDQ    DI, R13
+	ADDQ    SI, R13
 	VMOVUPS (R13), Y6
 	VMOVUPS 32(R13), Y7
-	ADDQ    DI, R13
+	ADDQ    SI, R13
 	MOVQ    R11, R13
 	MOVQ    AX, R14
-	MOVQ    R9, R15
+	MOVQ    R8, R15
 
 key:
-	PREFETCHT0   (R13)(BX*1)
+	PREFETCHT0 (R9)
+	ADDQ       $0x00000040, R9
+	CMPQ       R9, (SP)
+	JLT        row
+	MOVQ       (SP), R9
+	ADDQ       DX, (SP)
+	ADDQ       DX, R9
+	MOVQ       chunks+16(FP), BP
+	IMUL3Q     $0x00000040, BP, BP
+	SUBQ       BP, R9
+
+row:
 	VMOVUPS      (R13), Y8
 	VMOVUPS      32(R13), Y9
 	MOVQ         R14, BP
 	VBROADCASTSS (BP), Y10
-	ADDQ         SI, BP
+	ADDQ         BX, BP
 	VFMADD231PS  Y8, Y10, Y0
 	VFMADD231PS  Y9, Y10, Y1
 	VBROADCASTSS (BP), Y10
-	ADDQ         SI, BP
+	ADDQ         BX, BP
 	VFMADD231PS  Y8, Y10, Y2
 	VFMADD231PS  Y9, Y10, Y3
 	VBROADCASTSS (BP), Y10
-	ADDQ         SI, BP
+	ADDQ         BX, BP
 	VFMADD231PS  Y8, Y10, Y4
 	VFMADD231PS  Y9, Y10, Y5
 	VBROADCASTSS (BP), Y10
@@ -5617,26 +5761,26 @@ key:
 	MOVQ         R10, R13
 	VMOVUPS      Y0, (R13)
 	VMOVUPS      Y1, 32(R13)
-	ADDQ         DI, R13
+	ADDQ         SI, R13
 	VMOVUPS      Y2, (R13)
 	VMOVUPS      Y3, 32(R13)
-	ADDQ         DI, R13
+	ADDQ         SI, R13
 	VMOVUPS      Y4, (R13)
 	VMOVUPS      Y5, 32(R13)
-	ADDQ         DI, R13
+	ADDQ         SI, R13
 	VMOVUPS      Y6, (R13)
 	VMOVUPS      Y7, 32(R13)
-	ADDQ         DI, R13
+	ADDQ         SI, R13
 	ADDQ         $0x00000040, R10
 	ADDQ         $0x00000040, R11
 	DECQ         R12
 	JNZ          chunk
 
 chunk_done:
-	LEAQ  (AX)(R9*4), AX
-	SUBQ  R9, R8
-	IMULQ DX, R9
-	ADDQ  R9, CX
+	LEAQ  (AX)(R8*4), AX
+	SUBQ  R8, DI
+	IMULQ DX, R8
+	ADDQ  R8, CX
 	JMP   keys
 
 done:
@@ -5649,53 +5793,69 @@ TEXT ·simdValues4x1Float(SB), NOSPLIT, $8-64
 	MOVQ p+24(FP), AX
 	MOVQ kv+40(FP), CX
 	MOVQ stride+48(FP), DX
-	MOVQ DX, BX
-	SHLQ $0x05, BX
-	MOVQ ldp+32(FP), SI
-	MOVQ ldo+8(FP), DI
-	MOVQ n+56(FP), R8
+	MOVQ ldp+32(FP), BX
+	MOVQ ldo+8(FP), SI
+	MOVQ n+56(FP), DI
 
 keys:
-	TESTQ R8, R8
+	TESTQ DI, DI
 	JZ    done
-	MOVQ  R8, R9
-	CMPQ  R9, $0x20
+	MOVQ  DI, R8
+	CMPQ  R8, $0x20
 	JLE   few
-	MOVQ  $0x00000020, R9
+	MOVQ  $0x00000020, R8
 
 few:
-	MOVQ  o+0(FP), R10
-	MOVQ  CX, R11
-	MOVQ  chunks+16(FP), R12
-	TESTQ R12, R12
-	JZ    chunk_done
+	MOVQ   DX, R9
+	SHLQ   $0x05, R9
+	ADDQ   CX, R9
+	MOVQ   chunks+16(FP), R10
+	IMUL3Q $0x00000020, R10, R10
+	ADDQ   R9, R10
+	MOVQ   R10, (SP)
+	MOVQ   o+0(FP), R10
+	MOVQ   CX, R11
+	MOVQ   chunks+16(FP), R12
+	TESTQ  R12, R12
+	JZ     chunk_done
 
 chunk:
 	MOVQ    R10, R13
 	VMOVUPS (R13), Y0
-	ADDQ    DI, R13
+	ADDQ    SI, R13
 	VMOVUPS (R13), Y1
-	ADDQ    DI, R13
+	ADDQ    SI, R13
 	VMOVUPS (R13), Y2
-	ADDQ    DI, R13
+	ADDQ    SI, R13
 	VMOVUPS (R13), Y3
-	ADDQ    DI, R13
+	ADDQ    SI, R13
 	MOVQ    R11, R13
 	MOVQ    AX, R14
-	MOVQ    R9, R15
+	MOVQ    R8, R15
 
 key:
-	PREFETCHT0   (R13)(BX*1)
+	PREFETCHT0 (R9)
+	ADDQ       $0x00000040, R9
+	CMPQ       R9, (SP)
+	JLT        row
+	MOVQ       (SP), R9
+	ADDQ       DX, (SP)
+	ADDQ       DX, R9
+	MOVQ       chunks+16(FP), BP
+	IMUL3Q     $0x00000020, BP, BP
+	SUBQ       BP, R9
+
+row:
 	VMOVUPS      (R13), Y4
 	MOVQ         R14, BP
 	VBROADCASTSS (BP), Y5
-	ADDQ         SI, BP
+	ADDQ         BX, BP
 	VFMADD231PS  Y4, Y5, Y0
 	VBROADCASTSS (BP), Y5
-	ADDQ         SI, BP
+	ADDQ         BX, BP
 	VFMADD231PS  Y4, Y5, Y1
 	VBROADCASTSS (BP), Y5
-	ADDQ         SI, BP
+	ADDQ         BX, BP
 	VFMADD231PS  Y4, Y5, Y2
 	VBROADCASTSS (BP), Y5
 	VFMADD231PS  Y4, Y5, Y3
@@ -5705,23 +5865,23 @@ key:
 	JNZ          key
 	MOVQ         R10, R13
 	VMOVUPS      Y0, (R13)
-	ADDQ         DI, R13
+	ADDQ         SI, R13
 	VMOVUPS      Y1, (R13)
-	ADDQ         DI, R13
+	ADDQ         SI, R13
 	VMOVUPS      Y2, (R13)
-	ADDQ         DI, R13
+	ADDQ         SI, R13
 	VMOVUPS      Y3, (R13)
-	ADDQ         DI, R13
+	ADDQ         SI, R13
 	ADDQ         $0x00000020, R10
 	ADDQ         $0x00000020, R11
 	DECQ         R12
 	JNZ          chunk
 
 chunk_done:
-	LEAQ  (AX)(R9*4), AX
-	SUBQ  R9, R8
-	IMULQ DX, R9
-	ADDQ  R9, CX
+	LEAQ  (AX)(R8*4), AX
+	SUBQ  R8, DI
+	IMULQ DX, R8
+	ADDQ  R8, CX
 	JMP   keys
 
 done:
@@ -5734,26 +5894,31 @@ TEXT ·simdValues2x4Float(SB), NOSPLIT, $8-64
 	MOVQ p+24(FP), AX
 	MOVQ kv+40(FP), CX
 	MOVQ stride+48(FP), DX
-	MOVQ DX, BX
-	SHLQ $0x05, BX
-	MOVQ ldp+32(FP), SI
-	MOVQ ldo+8(FP), DI
-	MOVQ n+56(FP), R8
+	MOVQ ldp+32(FP), BX
+	MOVQ ldo+8(FP), SI
+	MOVQ n+56(FP), DI
 
 keys:
-	TESTQ R8, R8
+	TESTQ DI, DI
 	JZ    done
-	MOVQ  R8, R9
-	CMPQ  R9, $0x20
+	MOVQ  DI, R8
+	CMPQ  R8, $0x20
 	JLE   few
-	MOVQ  $0x00000020, R9
+	MOVQ  $0x00000020, R8
 
 few:
-	MOVQ  o+0(FP), R10
-	MOVQ  CX, R11
-	MOVQ  chunks+16(FP), R12
-	TESTQ R12, R12
-	JZ    chunk_done
+	MOVQ   DX, R9
+	SHLQ   $0x05, R9
+	ADDQ   CX, R9
+	MOVQ   chunks+16(FP), R10
+	IMUL3Q $0x00000080, R10, R10
+	ADDQ   R9, R10
+	MOVQ   R10, (SP)
+	MOVQ   o+0(FP), R10
+	MOVQ   CX, R11
+	MOVQ   chunks+16(FP), R12
+	TESTQ  R12, R12
+	JZ     chunk_done
 
 chunk:
 	MOVQ    R10, R13
@@ -5761,25 +5926,36 @@ chunk:
 	VMOVUPS 32(R13), Y1
 	VMOVUPS 64(R13), Y2
 	VMOVUPS 96(R13), Y3
-	ADDQ    DI, R13
+	ADDQ    SI, R13
 	VMOVUPS (R13), Y4
 	VMOVUPS 32(R13), Y5
 	VMOVUPS 64(R13), Y6
 	VMOVUPS 96(R13), Y7
-	ADDQ    DI, R13
+	ADDQ    SI, R13
 	MOVQ    R11, R13
 	MOVQ    AX, R14
-	MOVQ    R9, R15
+	MOVQ    R8, R15
 
 key:
-	PREFETCHT0   (R13)(BX*1)
+	PREFETCHT0 (R9)
+	ADDQ       $0x00000040, R9
+	CMPQ       R9, (SP)
+	JLT        row
+	MOVQ       (SP), R9
+	ADDQ       DX, (SP)
+	ADDQ       DX, R9
+	MOVQ       chunks+16(FP), BP
+	IMUL3Q     $0x00000080, BP, BP
+	SUBQ       BP, R9
+
+row:
 	VMOVUPS      (R13), Y8
 	VMOVUPS      32(R13), Y9
 	VMOVUPS      64(R13), Y10
 	VMOVUPS      96(R13), Y11
 	MOVQ         R14, BP
 	VBROADCASTSS (BP), Y12
-	ADDQ         SI, BP
+	ADDQ         BX, BP
 	VFMADD231PS  Y8, Y12, Y0
 	VFMADD231PS  Y9, Y12, Y1
 	VFMADD231PS  Y10, Y12, Y2
@@ -5798,22 +5974,22 @@ key:
 	VMOVUPS      Y1, 32(R13)
 	VMOVUPS      Y2, 64(R13)
 	VMOVUPS      Y3, 96(R13)
-	ADDQ         DI, R13
+	ADDQ         SI, R13
 	VMOVUPS      Y4, (R13)
 	VMOVUPS      Y5, 32(R13)
 	VMOVUPS      Y6, 64(R13)
 	VMOVUPS      Y7, 96(R13)
-	ADDQ         DI, R13
+	ADDQ         SI, R13
 	ADDQ         $0x00000080, R10
 	ADDQ         $0x00000080, R11
 	DECQ         R12
 	JNZ          chunk
 
 chunk_done:
-	LEAQ  (AX)(R9*4), AX
-	SUBQ  R9, R8
-	IMULQ DX, R9
-	ADDQ  R9, CX
+	LEAQ  (AX)(R8*4), AX
+	SUBQ  R8, DI
+	IMULQ DX, R8
+	ADDQ  R8, CX
 	JMP   keys
 
 done:
@@ -5826,80 +6002,7 @@ TEXT ·simdValues2x1Float(SB), NOSPLIT, $8-64
 	MOVQ p+24(FP), AX
 	MOVQ kv+40(FP), CX
 	MOVQ stride+48(FP), DX
-	MOVQ DX, BX
-	SHLQ $0x05, BX
-	MOVQ ldp+32(FP), SI
-	MOVQ ldo+8(FP), DI
-	MOVQ n+56(FP), R8
-
-keys:
-	TESTQ R8, R8
-	JZ    done
-	MOVQ  R8, R9
-	CMPQ  R9, $0x20
-	JLE   few
-	MOVQ  $0x00000020, R9
-
-few:
-	MOVQ  o+0(FP), R10
-	MOVQ  CX, R11
-	MOVQ  chunks+16(FP), R12
-	TESTQ R12, R12
-	JZ    chunk_done
-
-chunk:
-	MOVQ    R10, R13
-	VMOVUPS (R13), Y0
-	ADDQ    DI, R13
-	VMOVUPS (R13), Y1
-	ADDQ    DI, R13
-	MOVQ    R11, R13
-	MOVQ    AX, R14
-	MOVQ    R9, R15
-
-key:
-	PREFETCHT0   (R13)(BX*1)
-	VMOVUPS      (R13), Y2
-	MOVQ         R14, BP
-	VBROADCASTSS (BP), Y3
-	ADDQ         SI, BP
-	VFMADD231PS  Y2, Y3, Y0
-	VBROADCASTSS (BP), Y3
-	VFMADD231PS  Y2, Y3, Y1
-	ADDQ         DX, R13
-	ADDQ         $0x00000004, R14
-	DECQ         R15
-	JNZ          key
-	MOVQ         R10, R13
-	VMOVUPS      Y0, (R13)
-	ADDQ         DI, R13
-	VMOVUPS      Y1, (R13)
-	ADDQ         DI, R13
-	ADDQ         $0x00000020, R10
-	ADDQ         $0x00000020, R11
-	DECQ         R12
-	JNZ          chunk
-
-chunk_done:
-	LEAQ  (AX)(R9*4), AX
-	SUBQ  R9, R8
-	IMULQ DX, R9
-	ADDQ  R9, CX
-	JMP   keys
-
-done:
-	VZEROUPPER
-	RET
-
-// func simdValues1x4Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
-// Requires: AVX, FMA3, MMX+
-TEXT ·simdValues1x4Float(SB), NOSPLIT, $0-64
-	MOVQ p+24(FP), AX
-	MOVQ kv+40(FP), CX
-	MOVQ stride+48(FP), DX
-	MOVQ DX, BX
-	SHLQ $0x05, BX
-	MOVQ ldp+32(FP), SI
+	MOVQ ldp+32(FP), BX
 	MOVQ ldo+8(FP), SI
 	MOVQ n+56(FP), DI
 
@@ -5912,11 +6015,105 @@ keys:
 	MOVQ  $0x00000020, R8
 
 few:
-	MOVQ  o+0(FP), R9
-	MOVQ  CX, R10
-	MOVQ  chunks+16(FP), R11
-	TESTQ R11, R11
-	JZ    chunk_done
+	MOVQ   DX, R9
+	SHLQ   $0x05, R9
+	ADDQ   CX, R9
+	MOVQ   chunks+16(FP), R10
+	IMUL3Q $0x00000020, R10, R10
+	ADDQ   R9, R10
+	MOVQ   R10, (SP)
+	MOVQ   o+0(FP), R10
+	MOVQ   CX, R11
+	MOVQ   chunks+16(FP), R12
+	TESTQ  R12, R12
+	JZ     chunk_done
+
+chunk:
+	MOVQ    R10, R13
+	VMOVUPS (R13), Y0
+	ADDQ    SI, R13
+	VMOVUPS (R13), Y1
+	ADDQ    SI, R13
+	MOVQ    R11, R13
+	MOVQ    AX, R14
+	MOVQ    R8, R15
+
+key:
+	PREFETCHT0 (R9)
+	ADDQ       $0x00000040, R9
+	CMPQ       R9, (SP)
+	JLT        row
+	MOVQ       (SP), R9
+	ADDQ       DX, (SP)
+	ADDQ       DX, R9
+	MOVQ       chunks+16(FP), BP
+	IMUL3Q     $0x00000020, BP, BP
+	SUBQ       BP, R9
+
+row:
+	VMOVUPS      (R13), Y2
+	MOVQ         R14, BP
+	VBROADCASTSS (BP), Y3
+	ADDQ         BX, BP
+	VFMADD231PS  Y2, Y3, Y0
+	VBROADCASTSS (BP), Y3
+	VFMADD231PS  Y2, Y3, Y1
+	ADDQ         DX, R13
+	ADDQ         $0x00000004, R14
+	DECQ         R15
+	JNZ          key
+	MOVQ         R10, R13
+	VMOVUPS      Y0, (R13)
+	ADDQ         SI, R13
+	VMOVUPS      Y1, (R13)
+	ADDQ         SI, R13
+	ADDQ         $0x00000020, R10
+	ADDQ         $0x00000020, R11
+	DECQ         R12
+	JNZ          chunk
+
+chunk_done:
+	LEAQ  (AX)(R8*4), AX
+	SUBQ  R8, DI
+	IMULQ DX, R8
+	ADDQ  R8, CX
+	JMP   keys
+
+done:
+	VZEROUPPER
+	RET
+
+// func simdValues1x4Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·simdValues1x4Float(SB), NOSPLIT, $8-64
+	MOVQ p+24(FP), AX
+	MOVQ kv+40(FP), CX
+	MOVQ stride+48(FP), DX
+	MOVQ ldp+32(FP), BX
+	MOVQ ldo+8(FP), BX
+	MOVQ n+56(FP), SI
+
+keys:
+	TESTQ SI, SI
+	JZ    done
+	MOVQ  SI, DI
+	CMPQ  DI, $0x20
+	JLE   few
+	MOVQ  $0x00000020, DI
+
+few:
+	MOVQ   DX, R8
+	SHLQ   $0x05, R8
+	ADDQ   CX, R8
+	MOVQ   chunks+16(FP), R9
+	IMUL3Q $0x00000080, R9, R9
+	ADDQ   R8, R9
+	MOVQ   R9, (SP)
+	MOVQ   o+0(FP), R9
+	MOVQ   CX, R10
+	MOVQ   chunks+16(FP), R11
+	TESTQ  R11, R11
+	JZ     chunk_done
 
 chunk:
 	MOVQ    R9, R12
@@ -5924,13 +6121,24 @@ chunk:
 	VMOVUPS 32(R12), Y1
 	VMOVUPS 64(R12), Y2
 	VMOVUPS 96(R12), Y3
-	ADDQ    SI, R12
+	ADDQ    BX, R12
 	MOVQ    R10, R12
 	MOVQ    AX, R13
-	MOVQ    R8, R14
+	MOVQ    DI, R14
 
 key:
-	PREFETCHT0   (R12)(BX*1)
+	PREFETCHT0 (R8)
+	ADDQ       $0x00000040, R8
+	CMPQ       R8, (SP)
+	JLT        row
+	MOVQ       (SP), R8
+	ADDQ       DX, (SP)
+	ADDQ       DX, R8
+	MOVQ       chunks+16(FP), R15
+	IMUL3Q     $0x00000080, R15, R15
+	SUBQ       R15, R8
+
+row:
 	VMOVUPS      (R12), Y4
 	VMOVUPS      32(R12), Y5
 	VMOVUPS      64(R12), Y6
@@ -5950,17 +6158,17 @@ key:
 	VMOVUPS      Y1, 32(R12)
 	VMOVUPS      Y2, 64(R12)
 	VMOVUPS      Y3, 96(R12)
-	ADDQ         SI, R12
+	ADDQ         BX, R12
 	ADDQ         $0x00000080, R9
 	ADDQ         $0x00000080, R10
 	DECQ         R11
 	JNZ          chunk
 
 chunk_done:
-	LEAQ  (AX)(R8*4), AX
-	SUBQ  R8, DI
-	IMULQ DX, R8
-	ADDQ  R8, CX
+	LEAQ  (AX)(DI*4), AX
+	SUBQ  DI, SI
+	IMULQ DX, DI
+	ADDQ  DI, CX
 	JMP   keys
 
 done:
@@ -5969,41 +6177,57 @@ done:
 
 // func simdValues1x1Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·simdValues1x1Float(SB), NOSPLIT, $0-64
+TEXT ·simdValues1x1Float(SB), NOSPLIT, $8-64
 	MOVQ p+24(FP), AX
 	MOVQ kv+40(FP), CX
 	MOVQ stride+48(FP), DX
-	MOVQ DX, BX
-	SHLQ $0x05, BX
-	MOVQ ldp+32(FP), SI
-	MOVQ ldo+8(FP), SI
-	MOVQ n+56(FP), DI
+	MOVQ ldp+32(FP), BX
+	MOVQ ldo+8(FP), BX
+	MOVQ n+56(FP), SI
 
 keys:
-	TESTQ DI, DI
+	TESTQ SI, SI
 	JZ    done
-	MOVQ  DI, R8
-	CMPQ  R8, $0x20
+	MOVQ  SI, DI
+	CMPQ  DI, $0x20
 	JLE   few
-	MOVQ  $0x00000020, R8
+	MOVQ  $0x00000020, DI
 
 few:
-	MOVQ  o+0(FP), R9
-	MOVQ  CX, R10
-	MOVQ  chunks+16(FP), R11
-	TESTQ R11, R11
-	JZ    chunk_done
+	MOVQ   DX, R8
+	SHLQ   $0x05, R8
+	ADDQ   CX, R8
+	MOVQ   chunks+16(FP), R9
+	IMUL3Q $0x00000020, R9, R9
+	ADDQ   R8, R9
+	MOVQ   R9, (SP)
+	MOVQ   o+0(FP), R9
+	MOVQ   CX, R10
+	MOVQ   chunks+16(FP), R11
+	TESTQ  R11, R11
+	JZ     chunk_done
 
 chunk:
 	MOVQ    R9, R12
 	VMOVUPS (R12), Y0
-	ADDQ    SI, R12
+	ADDQ    BX, R12
 	MOVQ    R10, R12
 	MOVQ    AX, R13
-	MOVQ    R8, R14
+	MOVQ    DI, R14
 
 key:
-	PREFETCHT0   (R12)(BX*1)
+	PREFETCHT0 (R8)
+	ADDQ       $0x00000040, R8
+	CMPQ       R8, (SP)
+	JLT        row
+	MOVQ       (SP), R8
+	ADDQ       DX, (SP)
+	ADDQ       DX, R8
+	MOVQ       chunks+16(FP), R15
+	IMUL3Q     $0x00000020, R15, R15
+	SUBQ       R15, R8
+
+row:
 	VMOVUPS      (R12), Y1
 	MOVQ         R13, R15
 	VBROADCASTSS (R15), Y2
@@ -6014,17 +6238,17 @@ key:
 	JNZ          key
 	MOVQ         R9, R12
 	VMOVUPS      Y0, (R12)
-	ADDQ         SI, R12
+	ADDQ         BX, R12
 	ADDQ         $0x00000020, R9
 	ADDQ         $0x00000020, R10
 	DECQ         R11
 	JNZ          chunk
 
 chunk_done:
-	LEAQ  (AX)(R8*4), AX
-	SUBQ  R8, DI
-	IMULQ DX, R8
-	ADDQ  R8, CX
+	LEAQ  (AX)(DI*4), AX
+	SUBQ  DI, SI
+	IMULQ DX, DI
+	ADDQ  DI, CX
 	JMP   keys
 
 done:

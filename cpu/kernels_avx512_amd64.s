@@ -7455,26 +7455,31 @@ TEXT ·avx512Values4x4Half(SB), NOSPLIT, $8-64
 	MOVQ p+24(FP), AX
 	MOVQ kv+40(FP), CX
 	MOVQ stride+48(FP), DX
-	MOVQ DX, BX
-	SHLQ $0x05, BX
-	MOVQ ldp+32(FP), SI
-	MOVQ ldo+8(FP), DI
-	MOVQ n+56(FP), R8
+	MOVQ ldp+32(FP), BX
+	MOVQ ldo+8(FP), SI
+	MOVQ n+56(FP), DI
 
 keys:
-	TESTQ R8, R8
+	TESTQ DI, DI
 	JZ    done
-	MOVQ  R8, R9
-	CMPQ  R9, $0x20
+	MOVQ  DI, R8
+	CMPQ  R8, $0x20
 	JLE   few
-	MOVQ  $0x00000020, R9
+	MOVQ  $0x00000020, R8
 
 few:
-	MOVQ  o+0(FP), R10
-	MOVQ  CX, R11
-	MOVQ  chunks+16(FP), R12
-	TESTQ R12, R12
-	JZ    chunk_done
+	MOVQ   DX, R9
+	SHLQ   $0x05, R9
+	ADDQ   CX, R9
+	MOVQ   chunks+16(FP), R10
+	IMUL3Q $0x00000080, R10, R10
+	ADDQ   R9, R10
+	MOVQ   R10, (SP)
+	MOVQ   o+0(FP), R10
+	MOVQ   CX, R11
+	MOVQ   chunks+16(FP), R12
+	TESTQ  R12, R12
+	JZ     chunk_done
 
 chunk:
 	MOVQ    R10, R13
@@ -7482,47 +7487,58 @@ chunk:
 	VMOVUPS 64(R13), Z1
 	VMOVUPS 128(R13), Z2
 	VMOVUPS 192(R13), Z3
-	ADDQ    DI, R13
+	ADDQ    SI, R13
 	VMOVUPS (R13), Z4
 	VMOVUPS 64(R13), Z5
 	VMOVUPS 128(R13), Z6
 	VMOVUPS 192(R13), Z7
-	ADDQ    DI, R13
+	ADDQ    SI, R13
 	VMOVUPS (R13), Z8
 	VMOVUPS 64(R13), Z9
 	VMOVUPS 128(R13), Z10
 	VMOVUPS 192(R13), Z11
-	ADDQ    DI, R13
+	ADDQ    SI, R13
 	VMOVUPS (R13), Z12
 	VMOVUPS 64(R13), Z13
 	VMOVUPS 128(R13), Z14
 	VMOVUPS 192(R13), Z15
-	ADDQ    DI, R13
+	ADDQ    SI, R13
 	MOVQ    R11, R13
 	MOVQ    AX, R14
-	MOVQ    R9, R15
+	MOVQ    R8, R15
 
 key:
-	PREFETCHT0   (R13)(BX*1)
+	PREFETCHT0 (R9)
+	ADDQ       $0x00000040, R9
+	CMPQ       R9, (SP)
+	JLT        row
+	MOVQ       (SP), R9
+	ADDQ       DX, (SP)
+	ADDQ       DX, R9
+	MOVQ       chunks+16(FP), BP
+	IMUL3Q     $0x00000080, BP, BP
+	SUBQ       BP, R9
+
+row:
 	VCVTPH2PS    (R13), Z16
 	VCVTPH2PS    32(R13), Z17
 	VCVTPH2PS    64(R13), Z18
 	VCVTPH2PS    96(R13), Z19
 	MOVQ         R14, BP
 	VBROADCASTSS (BP), Z20
-	ADDQ         SI, BP
+	ADDQ         BX, BP
 	VFMADD231PS  Z16, Z20, Z0
 	VFMADD231PS  Z17, Z20, Z1
 	VFMADD231PS  Z18, Z20, Z2
 	VFMADD231PS  Z19, Z20, Z3
 	VBROADCASTSS (BP), Z20
-	ADDQ         SI, BP
+	ADDQ         BX, BP
 	VFMADD231PS  Z16, Z20, Z4
 	VFMADD231PS  Z17, Z20, Z5
 	VFMADD231PS  Z18, Z20, Z6
 	VFMADD231PS  Z19, Z20, Z7
 	VBROADCASTSS (BP), Z20
-	ADDQ         SI, BP
+	ADDQ         BX, BP
 	VFMADD231PS  Z16, Z20, Z8
 	VFMADD231PS  Z17, Z20, Z9
 	VFMADD231PS  Z18, Z20, Z10
@@ -7541,32 +7557,32 @@ key:
 	VMOVUPS      Z1, 64(R13)
 	VMOVUPS      Z2, 128(R13)
 	VMOVUPS      Z3, 192(R13)
-	ADDQ         DI, R13
+	ADDQ         SI, R13
 	VMOVUPS      Z4, (R13)
 	VMOVUPS      Z5, 64(R13)
 	VMOVUPS      Z6, 128(R13)
 	VMOVUPS      Z7, 192(R13)
-	ADDQ         DI, R13
+	ADDQ         SI, R13
 	VMOVUPS      Z8, (R13)
 	VMOVUPS      Z9, 64(R13)
 	VMOVUPS      Z10, 128(R13)
 	VMOVUPS      Z11, 192(R13)
-	ADDQ         DI, R13
+	ADDQ         SI, R13
 	VMOVUPS      Z12, (R13)
 	VMOVUPS      Z13, 64(R13)
 	VMOVUPS      Z14, 128(R13)
 	VMOVUPS      Z15, 192(R13)
-	ADDQ         DI, R13
+	ADDQ         SI, R13
 	ADDQ         $0x00000100, R10
 	ADDQ         $0x00000080, R11
 	DECQ         R12
 	JNZ          chunk
 
 chunk_done:
-	LEAQ  (AX)(R9*4), AX
-	SUBQ  R9, R8
-	IMULQ DX, R9
-	ADDQ  R9, CX
+	LEAQ  (AX)(R8*4), AX
+	SUBQ  R8, DI
+	IMULQ DX, R8
+	ADDQ  R8, CX
 	JMP   keys
 
 done:
@@ -7579,53 +7595,69 @@ TEXT ·avx512Values4x1Half(SB), NOSPLIT, $8-64
 	MOVQ p+24(FP), AX
 	MOVQ kv+40(FP), CX
 	MOVQ stride+48(FP), DX
-	MOVQ DX, BX
-	SHLQ $0x05, BX
-	MOVQ ldp+32(FP), SI
-	MOVQ ldo+8(FP), DI
-	MOVQ n+56(FP), R8
+	MOVQ ldp+32(FP), BX
+	MOVQ ldo+8(FP), SI
+	MOVQ n+56(FP), DI
 
 keys:
-	TESTQ R8, R8
+	TESTQ DI, DI
 	JZ    done
-	MOVQ  R8, R9
-	CMPQ  R9, $0x20
+	MOVQ  DI, R8
+	CMPQ  R8, $0x20
 	JLE   few
-	MOVQ  $0x00000020, R9
+	MOVQ  $0x00000020, R8
 
 few:
-	MOVQ  o+0(FP), R10
-	MOVQ  CX, R11
-	MOVQ  chunks+16(FP), R12
-	TESTQ R12, R12
-	JZ    chunk_done
+	MOVQ   DX, R9
+	SHLQ   $0x05, R9
+	ADDQ   CX, R9
+	MOVQ   chunks+16(FP), R10
+	IMUL3Q $0x00000020, R10, R10
+	ADDQ   R9, R10
+	MOVQ   R10, (SP)
+	MOVQ   o+0(FP), R10
+	MOVQ   CX, R11
+	MOVQ   chunks+16(FP), R12
+	TESTQ  R12, R12
+	JZ     chunk_done
 
 chunk:
 	MOVQ    R10, R13
 	VMOVUPS (R13), Z0
-	ADDQ    DI, R13
+	ADDQ    SI, R13
 	VMOVUPS (R13), Z1
-	ADDQ    DI, R13
+	ADDQ    SI, R13
 	VMOVUPS (R13), Z2
-	ADDQ    DI, R13
+	ADDQ    SI, R13
 	VMOVUPS (R13), Z3
-	ADDQ    DI, R13
+	ADDQ    SI, R13
 	MOVQ    R11, R13
 	MOVQ    AX, R14
-	MOVQ    R9, R15
+	MOVQ    R8, R15
 
 key:
-	PREFETCHT0   (R13)(BX*1)
+	PREFETCHT0 (R9)
+	ADDQ       $0x00000040, R9
+	CMPQ       R9, (SP)
+	JLT        row
+	MOVQ       (SP), R9
+	ADDQ       DX, (SP)
+	ADDQ       DX, R9
+	MOVQ       chunks+16(FP), BP
+	IMUL3Q     $0x00000020, BP, BP
+	SUBQ       BP, R9
+
+row:
 	VCVTPH2PS    (R13), Z4
 	MOVQ         R14, BP
 	VBROADCASTSS (BP), Z5
-	ADDQ         SI, BP
+	ADDQ         BX, BP
 	VFMADD231PS  Z4, Z5, Z0
 	VBROADCASTSS (BP), Z5
-	ADDQ         SI, BP
+	ADDQ         BX, BP
 	VFMADD231PS  Z4, Z5, Z1
 	VBROADCASTSS (BP), Z5
-	ADDQ         SI, BP
+	ADDQ         BX, BP
 	VFMADD231PS  Z4, Z5, Z2
 	VBROADCASTSS (BP), Z5
 	VFMADD231PS  Z4, Z5, Z3
@@ -7635,23 +7667,23 @@ key:
 	JNZ          key
 	MOVQ         R10, R13
 	VMOVUPS      Z0, (R13)
-	ADDQ         DI, R13
+	ADDQ         SI, R13
 	VMOVUPS      Z1, (R13)
-	ADDQ         DI, R13
+	ADDQ         SI, R13
 	VMOVUPS      Z2, (R13)
-	ADDQ         DI, R13
+	ADDQ         SI, R13
 	VMOVUPS      Z3, (R13)
-	ADDQ         DI, R13
+	ADDQ         SI, R13
 	ADDQ         $0x00000040, R10
 	ADDQ         $0x00000020, R11
 	DECQ         R12
 	JNZ          chunk
 
 chunk_done:
-	LEAQ  (AX)(R9*4), AX
-	SUBQ  R9, R8
-	IMULQ DX, R9
-	ADDQ  R9, CX
+	LEAQ  (AX)(R8*4), AX
+	SUBQ  R8, DI
+	IMULQ DX, R8
+	ADDQ  R8, CX
 	JMP   keys
 
 done:
@@ -7664,26 +7696,31 @@ TEXT ·avx512Values2x8Half(SB), NOSPLIT, $8-64
 	MOVQ p+24(FP), AX
 	MOVQ kv+40(FP), CX
 	MOVQ stride+48(FP), DX
-	MOVQ DX, BX
-	SHLQ $0x05, BX
-	MOVQ ldp+32(FP), SI
-	MOVQ ldo+8(FP), DI
-	MOVQ n+56(FP), R8
+	MOVQ ldp+32(FP), BX
+	MOVQ ldo+8(FP), SI
+	MOVQ n+56(FP), DI
 
 keys:
-	TESTQ R8, R8
+	TESTQ DI, DI
 	JZ    done
-	MOVQ  R8, R9
-	CMPQ  R9, $0x20
+	MOVQ  DI, R8
+	CMPQ  R8, $0x20
 	JLE   few
-	MOVQ  $0x00000020, R9
+	MOVQ  $0x00000020, R8
 
 few:
-	MOVQ  o+0(FP), R10
-	MOVQ  CX, R11
-	MOVQ  chunks+16(FP), R12
-	TESTQ R12, R12
-	JZ    chunk_done
+	MOVQ   DX, R9
+	SHLQ   $0x05, R9
+	ADDQ   CX, R9
+	MOVQ   chunks+16(FP), R10
+	IMUL3Q $0x00000100, R10, R10
+	ADDQ   R9, R10
+	MOVQ   R10, (SP)
+	MOVQ   o+0(FP), R10
+	MOVQ   CX, R11
+	MOVQ   chunks+16(FP), R12
+	TESTQ  R12, R12
+	JZ     chunk_done
 
 chunk:
 	MOVQ    R10, R13
@@ -7695,7 +7732,7 @@ chunk:
 	VMOVUPS 320(R13), Z5
 	VMOVUPS 384(R13), Z6
 	VMOVUPS 448(R13), Z7
-	ADDQ    DI, R13
+	ADDQ    SI, R13
 	VMOVUPS (R13), Z8
 	VMOVUPS 64(R13), Z9
 	VMOVUPS 128(R13), Z10
@@ -7704,13 +7741,24 @@ chunk:
 	VMOVUPS 320(R13), Z13
 	VMOVUPS 384(R13), Z14
 	VMOVUPS 448(R13), Z15
-	ADDQ    DI, R13
+	ADDQ    SI, R13
 	MOVQ    R11, R13
 	MOVQ    AX, R14
-	MOVQ    R9, R15
+	MOVQ    R8, R15
 
 key:
-	PREFETCHT0   (R13)(BX*1)
+	PREFETCHT0 (R9)
+	ADDQ       $0x00000040, R9
+	CMPQ       R9, (SP)
+	JLT        row
+	MOVQ       (SP), R9
+	ADDQ       DX, (SP)
+	ADDQ       DX, R9
+	MOVQ       chunks+16(FP), BP
+	IMUL3Q     $0x00000100, BP, BP
+	SUBQ       BP, R9
+
+row:
 	VCVTPH2PS    (R13), Z16
 	VCVTPH2PS    32(R13), Z17
 	VCVTPH2PS    64(R13), Z18
@@ -7721,7 +7769,7 @@ key:
 	VCVTPH2PS    224(R13), Z23
 	MOVQ         R14, BP
 	VBROADCASTSS (BP), Z24
-	ADDQ         SI, BP
+	ADDQ         BX, BP
 	VFMADD231PS  Z16, Z24, Z0
 	VFMADD231PS  Z17, Z24, Z1
 	VFMADD231PS  Z18, Z24, Z2
@@ -7752,7 +7800,7 @@ key:
 	VMOVUPS      Z5, 320(R13)
 	VMOVUPS      Z6, 384(R13)
 	VMOVUPS      Z7, 448(R13)
-	ADDQ         DI, R13
+	ADDQ         SI, R13
 	VMOVUPS      Z8, (R13)
 	VMOVUPS      Z9, 64(R13)
 	VMOVUPS      Z10, 128(R13)
@@ -7761,17 +7809,17 @@ key:
 	VMOVUPS      Z13, 320(R13)
 	VMOVUPS      Z14, 384(R13)
 	VMOVUPS      Z15, 448(R13)
-	ADDQ         DI, R13
+	ADDQ         SI, R13
 	ADDQ         $0x00000200, R10
 	ADDQ         $0x00000100, R11
 	DECQ         R12
 	JNZ          chunk
 
 chunk_done:
-	LEAQ  (AX)(R9*4), AX
-	SUBQ  R9, R8
-	IMULQ DX, R9
-	ADDQ  R9, CX
+	LEAQ  (AX)(R8*4), AX
+	SUBQ  R8, DI
+	IMULQ DX, R8
+	ADDQ  R8, CX
 	JMP   keys
 
 done:
@@ -7784,80 +7832,7 @@ TEXT ·avx512Values2x1Half(SB), NOSPLIT, $8-64
 	MOVQ p+24(FP), AX
 	MOVQ kv+40(FP), CX
 	MOVQ stride+48(FP), DX
-	MOVQ DX, BX
-	SHLQ $0x05, BX
-	MOVQ ldp+32(FP), SI
-	MOVQ ldo+8(FP), DI
-	MOVQ n+56(FP), R8
-
-keys:
-	TESTQ R8, R8
-	JZ    done
-	MOVQ  R8, R9
-	CMPQ  R9, $0x20
-	JLE   few
-	MOVQ  $0x00000020, R9
-
-few:
-	MOVQ  o+0(FP), R10
-	MOVQ  CX, R11
-	MOVQ  chunks+16(FP), R12
-	TESTQ R12, R12
-	JZ    chunk_done
-
-chunk:
-	MOVQ    R10, R13
-	VMOVUPS (R13), Z0
-	ADDQ    DI, R13
-	VMOVUPS (R13), Z1
-	ADDQ    DI, R13
-	MOVQ    R11, R13
-	MOVQ    AX, R14
-	MOVQ    R9, R15
-
-key:
-	PREFETCHT0   (R13)(BX*1)
-	VCVTPH2PS    (R13), Z2
-	MOVQ         R14, BP
-	VBROADCASTSS (BP), Z3
-	ADDQ         SI, BP
-	VFMADD231PS  Z2, Z3, Z0
-	VBROADCASTSS (BP), Z3
-	VFMADD231PS  Z2, Z3, Z1
-	ADDQ         DX, R13
-	ADDQ         $0x00000004, R14
-	DECQ         R15
-	JNZ          key
-	MOVQ         R10, R13
-	VMOVUPS      Z0, (R13)
-	ADDQ         DI, R13
-	VMOVUPS      Z1, (R13)
-	ADDQ         DI, R13
-	ADDQ         $0x00000040, R10
-	ADDQ         $0x00000020, R11
-	DECQ         R12
-	JNZ          chunk
-
-chunk_done:
-	LEAQ  (AX)(R9*4), AX
-	SUBQ  R9, R8
-	IMULQ DX, R9
-	ADDQ  R9, CX
-	JMP   keys
-
-done:
-	VZEROUPPER
-	RET
-
-// func avx512Values1x8Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
-// Requires: AVX, AVX512F, MMX+
-TEXT ·avx512Values1x8Half(SB), NOSPLIT, $0-64
-	MOVQ p+24(FP), AX
-	MOVQ kv+40(FP), CX
-	MOVQ stride+48(FP), DX
-	MOVQ DX, BX
-	SHLQ $0x05, BX
-	MOVQ ldp+32(FP), SI
+	MOVQ ldp+32(FP), BX
 	MOVQ ldo+8(FP), SI
 	MOVQ n+56(FP), DI
 
@@ -7870,11 +7845,105 @@ keys:
 	MOVQ  $0x00000020, R8
 
 few:
-	MOVQ  o+0(FP), R9
-	MOVQ  CX, R10
-	MOVQ  chunks+16(FP), R11
-	TESTQ R11, R11
-	JZ    chunk_done
+	MOVQ   DX, R9
+	SHLQ   $0x05, R9
+	ADDQ   CX, R9
+	MOVQ   chunks+16(FP), R10
+	IMUL3Q $0x00000020, R10, R10
+	ADDQ   R9, R10
+	MOVQ   R10, (SP)
+	MOVQ   o+0(FP), R10
+	MOVQ   CX, R11
+	MOVQ   chunks+16(FP), R12
+	TESTQ  R12, R12
+	JZ     chunk_done
+
+chunk:
+	MOVQ    R10, R13
+	VMOVUPS (R13), Z0
+	ADDQ    SI, R13
+	VMOVUPS (R13), Z1
+	ADDQ    SI, R13
+	MOVQ    R11, R13
+	MOVQ    AX, R14
+	MOVQ    R8, R15
+
+key:
+	PREFETCHT0 (R9)
+	ADDQ       $0x00000040, R9
+	CMPQ       R9, (SP)
+	JLT        row
+	MOVQ       (SP), R9
+	ADDQ       DX, (SP)
+	ADDQ       DX, R9
+	MOVQ       chunks+16(FP), BP
+	IMUL3Q     $0x00000020, BP, BP
+	SUBQ       BP, R9
+
+row:
+	VCVTPH2PS    (R13), Z2
+	MOVQ         R14, BP
+	VBROADCASTSS (BP), Z3
+	ADDQ         BX, BP
+	VFMADD231PS  Z2, Z3, Z0
+	VBROADCASTSS (BP), Z3
+	VFMADD231PS  Z2, Z3, Z1
+	ADDQ         DX, R13
+	ADDQ         $0x00000004, R14
+	DECQ         R15
+	JNZ          key
+	MOVQ         R10, R13
+	VMOVUPS      Z0, (R13)
+	ADDQ         SI, R13
+	VMOVUPS      Z1, (R13)
+	ADDQ         SI, R13
+	ADDQ         $0x00000040, R10
+	ADDQ         $0x00000020, R11
+	DECQ         R12
+	JNZ          chunk
+
+chunk_done:
+	LEAQ  (AX)(R8*4), AX
+	SUBQ  R8, DI
+	IMULQ DX, R8
+	ADDQ  R8, CX
+	JMP   keys
+
+done:
+	VZEROUPPER
+	RET
+
+// func avx512Values1x8Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·avx512Values1x8Half(SB), NOSPLIT, $8-64
+	MOVQ p+24(FP), AX
+	MOVQ kv+40(FP), CX
+	MOVQ stride+48(FP), DX
+	MOVQ ldp+32(FP), BX
+	MOVQ ldo+8(FP), BX
+	MOVQ n+56(FP), SI
+
+keys:
+	TESTQ SI, SI
+	JZ    done
+	MOVQ  SI, DI
+	CMPQ  DI, $0x20
+	JLE   few
+	MOVQ  $0x00000020, DI
+
+few:
+	MOVQ   DX, R8
+	SHLQ   $0x05, R8
+	ADDQ   CX, R8
+	MOVQ   chunks+16(FP), R9
+	IMUL3Q $0x00000100, R9, R9
+	ADDQ   R8, R9
+	MOVQ   R9, (SP)
+	MOVQ   o+0(FP), R9
+	MOVQ   CX, R10
+	MOVQ   chunks+16(FP), R11
+	TESTQ  R11, R11
+	JZ     chunk_done
 
 chunk:
 	MOVQ    R9, R12
@@ -7886,13 +7955,24 @@ chunk:
 	VMOVUPS 320(R12), Z5
 	VMOVUPS 384(R12), Z6
 	VMOVUPS 448(R12), Z7
-	ADDQ    SI, R12
+	ADDQ    BX, R12
 	MOVQ    R10, R12
 	MOVQ    AX, R13
-	MOVQ    R8, R14
+	MOVQ    DI, R14
 
 key:
-	PREFETCHT0   (R12)(BX*1)
+	PREFETCHT0 (R8)
+	ADDQ       $0x00000040, R8
+	CMPQ       R8, (SP)
+	JLT        row
+	MOVQ       (SP), R8
+	ADDQ       DX, (SP)
+	ADDQ       DX, R8
+	MOVQ       chunks+16(FP), R15
+	IMUL3Q     $0x00000100, R15, R15
+	SUBQ       R15, R8
+
+row:
 	VCVTPH2PS    (R12), Z8
 	VCVTPH2PS    32(R12), Z9
 	VCVTPH2PS    64(R12), Z10
@@ -7924,17 +8004,17 @@ key:
 	VMOVUPS      Z5, 320(R12)
 	VMOVUPS      Z6, 384(R12)
 	VMOVUPS      Z7, 448(R12)
-	ADDQ         SI, R12
+	ADDQ         BX, R12
 	ADDQ         $0x00000200, R9
 	ADDQ         $0x00000100, R10
 	DECQ         R11
 	JNZ          chunk
 
 chunk_done:
-	LEAQ  (AX)(R8*4), AX
-	SUBQ  R8, DI
-	IMULQ DX, R8
-	ADDQ  R8, CX
+	LEAQ  (AX)(DI*4), AX
+	SUBQ  DI, SI
+	IMULQ DX, DI
+	ADDQ  DI, CX
 	JMP   keys
 
 done:
@@ -7943,41 +8023,57 @@ done:
 
 // func avx512Values1x1Half(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·avx512Values1x1Half(SB), NOSPLIT, $0-64
+TEXT ·avx512Values1x1Half(SB), NOSPLIT, $8-64
 	MOVQ p+24(FP), AX
 	MOVQ kv+40(FP), CX
 	MOVQ stride+48(FP), DX
-	MOVQ DX, BX
-	SHLQ $0x05, BX
-	MOVQ ldp+32(FP), SI
-	MOVQ ldo+8(FP), SI
-	MOVQ n+56(FP), DI
+	MOVQ ldp+32(FP), BX
+	MOVQ ldo+8(FP), BX
+	MOVQ n+56(FP), SI
 
 keys:
-	TESTQ DI, DI
+	TESTQ SI, SI
 	JZ    done
-	MOVQ  DI, R8
-	CMPQ  R8, $0x20
+	MOVQ  SI, DI
+	CMPQ  DI, $0x20
 	JLE   few
-	MOVQ  $0x00000020, R8
+	MOVQ  $0x00000020, DI
 
 few:
-	MOVQ  o+0(FP), R9
-	MOVQ  CX, R10
-	MOVQ  chunks+16(FP), R11
-	TESTQ R11, R11
-	JZ    chunk_done
+	MOVQ   DX, R8
+	SHLQ   $0x05, R8
+	ADDQ   CX, R8
+	MOVQ   chunks+16(FP), R9
+	IMUL3Q $0x00000020, R9, R9
+	ADDQ   R8, R9
+	MOVQ   R9, (SP)
+	MOVQ   o+0(FP), R9
+	MOVQ   CX, R10
+	MOVQ   chunks+16(FP), R11
+	TESTQ  R11, R11
+	JZ     chunk_done
 
 chunk:
 	MOVQ    R9, R12
 	VMOVUPS (R12), Z0
-	ADDQ    SI, R12
+	ADDQ    BX, R12
 	MOVQ    R10, R12
 	MOVQ    AX, R13
-	MOVQ    R8, R14
+	MOVQ    DI, R14
 
 key:
-	PREFETCHT0   (R12)(BX*1)
+	PREFETCHT0 (R8)
+	ADDQ       $0x00000040, R8
+	CMPQ       R8, (SP)
+	JLT        row
+	MOVQ       (SP), R8
+	ADDQ       DX, (SP)
+	ADDQ       DX, R8
+	MOVQ       chunks+16(FP), R15
+	IMUL3Q     $0x00000020, R15, R15
+	SUBQ       R15, R8
+
+row:
 	VCVTPH2PS    (R12), Z1
 	MOVQ         R13, R15
 	VBROADCASTSS (R15), Z2
@@ -7988,17 +8084,17 @@ key:
 	JNZ          key
 	MOVQ         R9, R12
 	VMOVUPS      Z0, (R12)
-	ADDQ         SI, R12
+	ADDQ         BX, R12
 	ADDQ         $0x00000040, R9
 	ADDQ         $0x00000020, R10
 	DECQ         R11
 	JNZ          chunk
 
 chunk_done:
-	LEAQ  (AX)(R8*4), AX
-	SUBQ  R8, DI
-	IMULQ DX, R8
-	ADDQ  R8, CX
+	LEAQ  (AX)(DI*4), AX
+	SUBQ  DI, SI
+	IMULQ DX, DI
+	ADDQ  DI, CX
 	JMP   keys
 
 done:
@@ -8671,26 +8767,31 @@ TEXT ·avx512Values4x4Float(SB), NOSPLIT, $8-64
 	MOVQ p+24(FP), AX
 	MOVQ kv+40(FP), CX
 	MOVQ stride+48(FP), DX
-	MOVQ DX, BX
-	SHLQ $0x05, BX
-	MOVQ ldp+32(FP), SI
-	MOVQ ldo+8(FP), DI
-	MOVQ n+56(FP), R8
+	MOVQ ldp+32(FP), BX
+	MOVQ ldo+8(FP), SI
+	MOVQ n+56(FP), DI
 
 keys:
-	TESTQ R8, R8
+	TESTQ DI, DI
 	JZ    done
-	MOVQ  R8, R9
-	CMPQ  R9, $0x20
+	MOVQ  DI, R8
+	CMPQ  R8, $0x20
 	JLE   few
-	MOVQ  $0x00000020, R9
+	MOVQ  $0x00000020, R8
 
 few:
-	MOVQ  o+0(FP), R10
-	MOVQ  CX, R11
-	MOVQ  chunks+16(FP), R12
-	TESTQ R12, R12
-	JZ    chunk_done
+	MOVQ   DX, R9
+	SHLQ   $0x05, R9
+	ADDQ   CX, R9
+	MOVQ   chunks+16(FP), R10
+	IMUL3Q $0x00000100, R10, R10
+	ADDQ   R9, R10
+	MOVQ   R10, (SP)
+	MOVQ   o+0(FP), R10
+	MOVQ   CX, R11
+	MOVQ   chunks+16(FP), R12
+	TESTQ  R12, R12
+	JZ     chunk_done
 
 chunk:
 	MOVQ    R10, R13
@@ -8698,47 +8799,58 @@ chunk:
 	VMOVUPS 64(R13), Z1
 	VMOVUPS 128(R13), Z2
 	VMOVUPS 192(R13), Z3
-	ADDQ    DI, R13
+	ADDQ    SI, R13
 	VMOVUPS (R13), Z4
 	VMOVUPS 64(R13), Z5
 	VMOVUPS 128(R13), Z6
 	VMOVUPS 192(R13), Z7
-	ADDQ    DI, R13
+	ADDQ    SI, R13
 	VMOVUPS (R13), Z8
 	VMOVUPS 64(R13), Z9
 	VMOVUPS 128(R13), Z10
 	VMOVUPS 192(R13), Z11
-	ADDQ    DI, R13
+	ADDQ    SI, R13
 	VMOVUPS (R13), Z12
 	VMOVUPS 64(R13), Z13
 	VMOVUPS 128(R13), Z14
 	VMOVUPS 192(R13), Z15
-	ADDQ    DI, R13
+	ADDQ    SI, R13
 	MOVQ    R11, R13
 	MOVQ    AX, R14
-	MOVQ    R9, R15
+	MOVQ    R8, R15
 
 key:
-	PREFETCHT0   (R13)(BX*1)
+	PREFETCHT0 (R9)
+	ADDQ       $0x00000040, R9
+	CMPQ       R9, (SP)
+	JLT        row
+	MOVQ       (SP), R9
+	ADDQ       DX, (SP)
+	ADDQ       DX, R9
+	MOVQ       chunks+16(FP), BP
+	IMUL3Q     $0x00000100, BP, BP
+	SUBQ       BP, R9
+
+row:
 	VMOVUPS      (R13), Z16
 	VMOVUPS      64(R13), Z17
 	VMOVUPS      128(R13), Z18
 	VMOVUPS      192(R13), Z19
 	MOVQ         R14, BP
 	VBROADCASTSS (BP), Z20
-	ADDQ         SI, BP
+	ADDQ         BX, BP
 	VFMADD231PS  Z16, Z20, Z0
 	VFMADD231PS  Z17, Z20, Z1
 	VFMADD231PS  Z18, Z20, Z2
 	VFMADD231PS  Z19, Z20, Z3
 	VBROADCASTSS (BP), Z20
-	ADDQ         SI, BP
+	ADDQ         BX, BP
 	VFMADD231PS  Z16, Z20, Z4
 	VFMADD231PS  Z17, Z20, Z5
 	VFMADD231PS  Z18, Z20, Z6
 	VFMADD231PS  Z19, Z20, Z7
 	VBROADCASTSS (BP), Z20
-	ADDQ         SI, BP
+	ADDQ         BX, BP
 	VFMADD231PS  Z16, Z20, Z8
 	VFMADD231PS  Z17, Z20, Z9
 	VFMADD231PS  Z18, Z20, Z10
@@ -8757,32 +8869,32 @@ key:
 	VMOVUPS      Z1, 64(R13)
 	VMOVUPS      Z2, 128(R13)
 	VMOVUPS      Z3, 192(R13)
-	ADDQ         DI, R13
+	ADDQ         SI, R13
 	VMOVUPS      Z4, (R13)
 	VMOVUPS      Z5, 64(R13)
 	VMOVUPS      Z6, 128(R13)
 	VMOVUPS      Z7, 192(R13)
-	ADDQ         DI, R13
+	ADDQ         SI, R13
 	VMOVUPS      Z8, (R13)
 	VMOVUPS      Z9, 64(R13)
 	VMOVUPS      Z10, 128(R13)
 	VMOVUPS      Z11, 192(R13)
-	ADDQ         DI, R13
+	ADDQ         SI, R13
 	VMOVUPS      Z12, (R13)
 	VMOVUPS      Z13, 64(R13)
 	VMOVUPS      Z14, 128(R13)
 	VMOVUPS      Z15, 192(R13)
-	ADDQ         DI, R13
+	ADDQ         SI, R13
 	ADDQ         $0x00000100, R10
 	ADDQ         $0x00000100, R11
 	DECQ         R12
 	JNZ          chunk
 
 chunk_done:
-	LEAQ  (AX)(R9*4), AX
-	SUBQ  R9, R8
-	IMULQ DX, R9
-	ADDQ  R9, CX
+	LEAQ  (AX)(R8*4), AX
+	SUBQ  R8, DI
+	IMULQ DX, R8
+	ADDQ  R8, CX
 	JMP   keys
 
 done:
@@ -8795,53 +8907,69 @@ TEXT ·avx512Values4x1Float(SB), NOSPLIT, $8-64
 	MOVQ p+24(FP), AX
 	MOVQ kv+40(FP), CX
 	MOVQ stride+48(FP), DX
-	MOVQ DX, BX
-	SHLQ $0x05, BX
-	MOVQ ldp+32(FP), SI
-	MOVQ ldo+8(FP), DI
-	MOVQ n+56(FP), R8
+	MOVQ ldp+32(FP), BX
+	MOVQ ldo+8(FP), SI
+	MOVQ n+56(FP), DI
 
 keys:
-	TESTQ R8, R8
+	TESTQ DI, DI
 	JZ    done
-	MOVQ  R8, R9
-	CMPQ  R9, $0x20
+	MOVQ  DI, R8
+	CMPQ  R8, $0x20
 	JLE   few
-	MOVQ  $0x00000020, R9
+	MOVQ  $0x00000020, R8
 
 few:
-	MOVQ  o+0(FP), R10
-	MOVQ  CX, R11
-	MOVQ  chunks+16(FP), R12
-	TESTQ R12, R12
-	JZ    chunk_done
+	MOVQ   DX, R9
+	SHLQ   $0x05, R9
+	ADDQ   CX, R9
+	MOVQ   chunks+16(FP), R10
+	IMUL3Q $0x00000040, R10, R10
+	ADDQ   R9, R10
+	MOVQ   R10, (SP)
+	MOVQ   o+0(FP), R10
+	MOVQ   CX, R11
+	MOVQ   chunks+16(FP), R12
+	TESTQ  R12, R12
+	JZ     chunk_done
 
 chunk:
 	MOVQ    R10, R13
 	VMOVUPS (R13), Z0
-	ADDQ    DI, R13
+	ADDQ    SI, R13
 	VMOVUPS (R13), Z1
-	ADDQ    DI, R13
+	ADDQ    SI, R13
 	VMOVUPS (R13), Z2
-	ADDQ    DI, R13
+	ADDQ    SI, R13
 	VMOVUPS (R13), Z3
-	ADDQ    DI, R13
+	ADDQ    SI, R13
 	MOVQ    R11, R13
 	MOVQ    AX, R14
-	MOVQ    R9, R15
+	MOVQ    R8, R15
 
 key:
-	PREFETCHT0   (R13)(BX*1)
+	PREFETCHT0 (R9)
+	ADDQ       $0x00000040, R9
+	CMPQ       R9, (SP)
+	JLT        row
+	MOVQ       (SP), R9
+	ADDQ       DX, (SP)
+	ADDQ       DX, R9
+	MOVQ       chunks+16(FP), BP
+	IMUL3Q     $0x00000040, BP, BP
+	SUBQ       BP, R9
+
+row:
 	VMOVUPS      (R13), Z4
 	MOVQ         R14, BP
 	VBROADCASTSS (BP), Z5
-	ADDQ         SI, BP
+	ADDQ         BX, BP
 	VFMADD231PS  Z4, Z5, Z0
 	VBROADCASTSS (BP), Z5
-	ADDQ         SI, BP
+	ADDQ         BX, BP
 	VFMADD231PS  Z4, Z5, Z1
 	VBROADCASTSS (BP), Z5
-	ADDQ         SI, BP
+	ADDQ         BX, BP
 	VFMADD231PS  Z4, Z5, Z2
 	VBROADCASTSS (BP), Z5
 	VFMADD231PS  Z4, Z5, Z3
@@ -8851,23 +8979,23 @@ key:
 	JNZ          key
 	MOVQ         R10, R13
 	VMOVUPS      Z0, (R13)
-	ADDQ         DI, R13
+	ADDQ         SI, R13
 	VMOVUPS      Z1, (R13)
-	ADDQ         DI, R13
+	ADDQ         SI, R13
 	VMOVUPS      Z2, (R13)
-	ADDQ         DI, R13
+	ADDQ         SI, R13
 	VMOVUPS      Z3, (R13)
-	ADDQ         DI, R13
+	ADDQ         SI, R13
 	ADDQ         $0x00000040, R10
 	ADDQ         $0x00000040, R11
 	DECQ         R12
 	JNZ          chunk
 
 chunk_done:
-	LEAQ  (AX)(R9*4), AX
-	SUBQ  R9, R8
-	IMULQ DX, R9
-	ADDQ  R9, CX
+	LEAQ  (AX)(R8*4), AX
+	SUBQ  R8, DI
+	IMULQ DX, R8
+	ADDQ  R8, CX
 	JMP   keys
 
 done:
@@ -8880,26 +9008,31 @@ TEXT ·avx512Values2x8Float(SB), NOSPLIT, $8-64
 	MOVQ p+24(FP), AX
 	MOVQ kv+40(FP), CX
 	MOVQ stride+48(FP), DX
-	MOVQ DX, BX
-	SHLQ $0x05, BX
-	MOVQ ldp+32(FP), SI
-	MOVQ ldo+8(FP), DI
-	MOVQ n+56(FP), R8
+	MOVQ ldp+32(FP), BX
+	MOVQ ldo+8(FP), SI
+	MOVQ n+56(FP), DI
 
 keys:
-	TESTQ R8, R8
+	TESTQ DI, DI
 	JZ    done
-	MOVQ  R8, R9
-	CMPQ  R9, $0x20
+	MOVQ  DI, R8
+	CMPQ  R8, $0x20
 	JLE   few
-	MOVQ  $0x00000020, R9
+	MOVQ  $0x00000020, R8
 
 few:
-	MOVQ  o+0(FP), R10
-	MOVQ  CX, R11
-	MOVQ  chunks+16(FP), R12
-	TESTQ R12, R12
-	JZ    chunk_done
+	MOVQ   DX, R9
+	SHLQ   $0x05, R9
+	ADDQ   CX, R9
+	MOVQ   chunks+16(FP), R10
+	IMUL3Q $0x00000200, R10, R10
+	ADDQ   R9, R10
+	MOVQ   R10, (SP)
+	MOVQ   o+0(FP), R10
+	MOVQ   CX, R11
+	MOVQ   chunks+16(FP), R12
+	TESTQ  R12, R12
+	JZ     chunk_done
 
 chunk:
 	MOVQ    R10, R13
@@ -8911,7 +9044,7 @@ chunk:
 	VMOVUPS 320(R13), Z5
 	VMOVUPS 384(R13), Z6
 	VMOVUPS 448(R13), Z7
-	ADDQ    DI, R13
+	ADDQ    SI, R13
 	VMOVUPS (R13), Z8
 	VMOVUPS 64(R13), Z9
 	VMOVUPS 128(R13), Z10
@@ -8920,13 +9053,24 @@ chunk:
 	VMOVUPS 320(R13), Z13
 	VMOVUPS 384(R13), Z14
 	VMOVUPS 448(R13), Z15
-	ADDQ    DI, R13
+	ADDQ    SI, R13
 	MOVQ    R11, R13
 	MOVQ    AX, R14
-	MOVQ    R9, R15
+	MOVQ    R8, R15
 
 key:
-	PREFETCHT0   (R13)(BX*1)
+	PREFETCHT0 (R9)
+	ADDQ       $0x00000040, R9
+	CMPQ       R9, (SP)
+	JLT        row
+	MOVQ       (SP), R9
+	ADDQ       DX, (SP)
+	ADDQ       DX, R9
+	MOVQ       chunks+16(FP), BP
+	IMUL3Q     $0x00000200, BP, BP
+	SUBQ       BP, R9
+
+row:
 	VMOVUPS      (R13), Z16
 	VMOVUPS      64(R13), Z17
 	VMOVUPS      128(R13), Z18
@@ -8937,7 +9081,7 @@ key:
 	VMOVUPS      448(R13), Z23
 	MOVQ         R14, BP
 	VBROADCASTSS (BP), Z24
-	ADDQ         SI, BP
+	ADDQ         BX, BP
 	VFMADD231PS  Z16, Z24, Z0
 	VFMADD231PS  Z17, Z24, Z1
 	VFMADD231PS  Z18, Z24, Z2
@@ -8968,7 +9112,7 @@ key:
 	VMOVUPS      Z5, 320(R13)
 	VMOVUPS      Z6, 384(R13)
 	VMOVUPS      Z7, 448(R13)
-	ADDQ         DI, R13
+	ADDQ         SI, R13
 	VMOVUPS      Z8, (R13)
 	VMOVUPS      Z9, 64(R13)
 	VMOVUPS      Z10, 128(R13)
@@ -8977,17 +9121,17 @@ key:
 	VMOVUPS      Z13, 320(R13)
 	VMOVUPS      Z14, 384(R13)
 	VMOVUPS      Z15, 448(R13)
-	ADDQ         DI, R13
+	ADDQ         SI, R13
 	ADDQ         $0x00000200, R10
 	ADDQ         $0x00000200, R11
 	DECQ         R12
 	JNZ          chunk
 
 chunk_done:
-	LEAQ  (AX)(R9*4), AX
-	SUBQ  R9, R8
-	IMULQ DX, R9
-	ADDQ  R9, CX
+	LEAQ  (AX)(R8*4), AX
+	SUBQ  R8, DI
+	IMULQ DX, R8
+	ADDQ  R8, CX
 	JMP   keys
 
 done:
@@ -9000,80 +9144,7 @@ TEXT ·avx512Values2x1Float(SB), NOSPLIT, $8-64
 	MOVQ p+24(FP), AX
 	MOVQ kv+40(FP), CX
 	MOVQ stride+48(FP), DX
-	MOVQ DX, BX
-	SHLQ $0x05, BX
-	MOVQ ldp+32(FP), SI
-	MOVQ ldo+8(FP), DI
-	MOVQ n+56(FP), R8
-
-keys:
-	TESTQ R8, R8
-	JZ    done
-	MOVQ  R8, R9
-	CMPQ  R9, $0x20
-	JLE   few
-	MOVQ  $0x00000020, R9
-
-few:
-	MOVQ  o+0(FP), R10
-	MOVQ  CX, R11
-	MOVQ  chunks+16(FP), R12
-	TESTQ R12, R12
-	JZ    chunk_done
-
-chunk:
-	MOVQ    R10, R13
-	VMOVUPS (R13), Z0
-	ADDQ    DI, R13
-	VMOVUPS (R13), Z1
-	ADDQ    DI, R13
-	MOVQ    R11, R13
-	MOVQ    AX, R14
-	MOVQ    R9, R15
-
-key:
-	PREFETCHT0   (R13)(BX*1)
-	VMOVUPS      (R13), Z2
-	MOVQ         R14, BP
-	VBROADCASTSS (BP), Z3
-	ADDQ         SI, BP
-	VFMADD231PS  Z2, Z3, Z0
-	VBROADCASTSS (BP), Z3
-	VFMADD231PS  Z2, Z3, Z1
-	ADDQ         DX, R13
-	ADDQ         $0x00000004, R14
-	DECQ         R15
-	JNZ          key
-	MOVQ         R10, R13
-	VMOVUPS      Z0, (R13)
-	ADDQ         DI, R13
-	VMOVUPS      Z1, (R13)
-	ADDQ         DI, R13
-	ADDQ         $0x00000040, R10
-	ADDQ         $0x00000040, R11
-	DECQ         R12
-	JNZ          chunk
-
-chunk_done:
-	LEAQ  (AX)(R9*4), AX
-	SUBQ  R9, R8
-	IMULQ DX, R9
-	ADDQ  R9, CX
-	JMP   keys
-
-done:
-	VZEROUPPER
-	RET
-
-// func avx512Values1x8Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
-// Requires: AVX, AVX512F, MMX+
-TEXT ·avx512Values1x8Float(SB), NOSPLIT, $0-64
-	MOVQ p+24(FP), AX
-	MOVQ kv+40(FP), CX
-	MOVQ stride+48(FP), DX
-	MOVQ DX, BX
-	SHLQ $0x05, BX
-	MOVQ ldp+32(FP), SI
+	MOVQ ldp+32(FP), BX
 	MOVQ ldo+8(FP), SI
 	MOVQ n+56(FP), DI
 
@@ -9086,11 +9157,105 @@ keys:
 	MOVQ  $0x00000020, R8
 
 few:
-	MOVQ  o+0(FP), R9
-	MOVQ  CX, R10
-	MOVQ  chunks+16(FP), R11
-	TESTQ R11, R11
-	JZ    chunk_done
+	MOVQ   DX, R9
+	SHLQ   $0x05, R9
+	ADDQ   CX, R9
+	MOVQ   chunks+16(FP), R10
+	IMUL3Q $0x00000040, R10, R10
+	ADDQ   R9, R10
+	MOVQ   R10, (SP)
+	MOVQ   o+0(FP), R10
+	MOVQ   CX, R11
+	MOVQ   chunks+16(FP), R12
+	TESTQ  R12, R12
+	JZ     chunk_done
+
+chunk:
+	MOVQ    R10, R13
+	VMOVUPS (R13), Z0
+	ADDQ    SI, R13
+	VMOVUPS (R13), Z1
+	ADDQ    SI, R13
+	MOVQ    R11, R13
+	MOVQ    AX, R14
+	MOVQ    R8, R15
+
+key:
+	PREFETCHT0 (R9)
+	ADDQ       $0x00000040, R9
+	CMPQ       R9, (SP)
+	JLT        row
+	MOVQ       (SP), R9
+	ADDQ       DX, (SP)
+	ADDQ       DX, R9
+	MOVQ       chunks+16(FP), BP
+	IMUL3Q     $0x00000040, BP, BP
+	SUBQ       BP, R9
+
+row:
+	VMOVUPS      (R13), Z2
+	MOVQ         R14, BP
+	VBROADCASTSS (BP), Z3
+	ADDQ         BX, BP
+	VFMADD231PS  Z2, Z3, Z0
+	VBROADCASTSS (BP), Z3
+	VFMADD231PS  Z2, Z3, Z1
+	ADDQ         DX, R13
+	ADDQ         $0x00000004, R14
+	DECQ         R15
+	JNZ          key
+	MOVQ         R10, R13
+	VMOVUPS      Z0, (R13)
+	ADDQ         SI, R13
+	VMOVUPS      Z1, (R13)
+	ADDQ         SI, R13
+	ADDQ         $0x00000040, R10
+	ADDQ         $0x00000040, R11
+	DECQ         R12
+	JNZ          chunk
+
+chunk_done:
+	LEAQ  (AX)(R8*4), AX
+	SUBQ  R8, DI
+	IMULQ DX, R8
+	ADDQ  R8, CX
+	JMP   keys
+
+done:
+	VZEROUPPER
+	RET
+
+// func avx512Values1x8Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·avx512Values1x8Float(SB), NOSPLIT, $8-64
+	MOVQ p+24(FP), AX
+	MOVQ kv+40(FP), CX
+	MOVQ stride+48(FP), DX
+	MOVQ ldp+32(FP), BX
+	MOVQ ldo+8(FP), BX
+	MOVQ n+56(FP), SI
+
+keys:
+	TESTQ SI, SI
+	JZ    done
+	MOVQ  SI, DI
+	CMPQ  DI, $0x20
+	JLE   few
+	MOVQ  $0x00000020, DI
+
+few:
+	MOVQ   DX, R8
+	SHLQ   $0x05, R8
+	ADDQ   CX, R8
+	MOVQ   chunks+16(FP), R9
+	IMUL3Q $0x00000200, R9, R9
+	ADDQ   R8, R9
+	MOVQ   R9, (SP)
+	MOVQ   o+0(FP), R9
+	MOVQ   CX, R10
+	MOVQ   chunks+16(FP), R11
+	TESTQ  R11, R11
+	JZ     chunk_done
 
 chunk:
 	MOVQ    R9, R12
@@ -9102,13 +9267,24 @@ chunk:
 	VMOVUPS 320(R12), Z5
 	VMOVUPS 384(R12), Z6
 	VMOVUPS 448(R12), Z7
-	ADDQ    SI, R12
+	ADDQ    BX, R12
 	MOVQ    R10, R12
 	MOVQ    AX, R13
-	MOVQ    R8, R14
+	MOVQ    DI, R14
 
 key:
-	PREFETCHT0   (R12)(BX*1)
+	PREFETCHT0 (R8)
+	ADDQ       $0x00000040, R8
+	CMPQ       R8, (SP)
+	JLT        row
+	MOVQ       (SP), R8
+	ADDQ       DX, (SP)
+	ADDQ       DX, R8
+	MOVQ       chunks+16(FP), R15
+	IMUL3Q     $0x00000200, R15, R15
+	SUBQ       R15, R8
+
+row:
 	VMOVUPS      (R12), Z8
 	VMOVUPS      64(R12), Z9
 	VMOVUPS      128(R12), Z10
@@ -9140,17 +9316,17 @@ key:
 	VMOVUPS      Z5, 320(R12)
 	VMOVUPS      Z6, 384(R12)
 	VMOVUPS      Z7, 448(R12)
-	ADDQ         SI, R12
+	ADDQ         BX, R12
 	ADDQ         $0x00000200, R9
 	ADDQ         $0x00000200, R10
 	DECQ         R11
 	JNZ          chunk
 
 chunk_done:
-	LEAQ  (AX)(R8*4), AX
-	SUBQ  R8, DI
-	IMULQ DX, R8
-	ADDQ  R8, CX
+	LEAQ  (AX)(DI*4), AX
+	SUBQ  DI, SI
+	IMULQ DX, DI
+	ADDQ  DI, CX
 	JMP   keys
 
 done:
@@ -9159,41 +9335,57 @@ done:
 
 // func avx512Values1x1Float(o *float32, ldo int, chunks int, p *float32, ldp int, kv *byte, stride int, n int)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·avx512Values1x1Float(SB), NOSPLIT, $0-64
+TEXT ·avx512Values1x1Float(SB), NOSPLIT, $8-64
 	MOVQ p+24(FP), AX
 	MOVQ kv+40(FP), CX
 	MOVQ stride+48(FP), DX
-	MOVQ DX, BX
-	SHLQ $0x05, BX
-	MOVQ ldp+32(FP), SI
-	MOVQ ldo+8(FP), SI
-	MOVQ n+56(FP), DI
+	MOVQ ldp+32(FP), BX
+	MOVQ ldo+8(FP), BX
+	MOVQ n+56(FP), SI
 
 keys:
-	TESTQ DI, DI
+	TESTQ SI, SI
 	JZ    done
-	MOVQ  DI, R8
-	CMPQ  R8, $0x20
+	MOVQ  SI, DI
+	CMPQ  DI, $0x20
 	JLE   few
-	MOVQ  $0x00000020, R8
+	MOVQ  $0x00000020, DI
 
 few:
-	MOVQ  o+0(FP), R9
-	MOVQ  CX, R10
-	MOVQ  chunks+16(FP), R11
-	TESTQ R11, R11
-	JZ    chunk_done
+	MOVQ   DX, R8
+	SHLQ   $0x05, R8
+	ADDQ   CX, R8
+	MOVQ   chunks+16(FP), R9
+	IMUL3Q $0x00000040, R9, R9
+	ADDQ   R8, R9
+	MOVQ   R9, (SP)
+	MOVQ   o+0(FP), R9
+	MOVQ   CX, R10
+	MOVQ   chunks+16(FP), R11
+	TESTQ  R11, R11
+	JZ     chunk_done
 
 chunk:
 	MOVQ    R9, R12
 	VMOVUPS (R12), Z0
-	ADDQ    SI, R12
+	ADDQ    BX, R12
 	MOVQ    R10, R12
 	MOVQ    AX, R13
-	MOVQ    R8, R14
+	MOVQ    DI, R14
 
 key:
-	PREFETCHT0   (R12)(BX*1)
+	PREFETCHT0 (R8)
+	ADDQ       $0x00000040, R8
+	CMPQ       R8, (SP)
+	JLT        row
+	MOVQ       (SP), R8
+	ADDQ       DX, (SP)
+	ADDQ       DX, R8
+	MOVQ       chunks+16(FP), R15
+	IMUL3Q     $0x00000040, R15, R15
+	SUBQ       R15, R8
+
+row:
 	VMOVUPS      (R12), Z1
 	MOVQ         R13, R15
 	VBROADCASTSS (R15), Z2
@@ -9204,17 +9396,17 @@ key:
 	JNZ          key
 	MOVQ         R9, R12
 	VMOVUPS      Z0, (R12)
-	ADDQ         SI, R12
+	ADDQ         BX, R12
 	ADDQ         $0x00000040, R9
 	ADDQ         $0x00000040, R10
 	DECQ         R11
 	JNZ          chunk
 
 chunk_done:
-	LEAQ  (AX)(R8*4), AX
-	SUBQ  R8, DI
-	IMULQ DX, R8
-	ADDQ  R8, CX
+	LEAQ  (AX)(DI*4), AX
+	SUBQ  DI, SI
+	IMULQ DX, DI
+	ADDQ  DI, CX
 	JMP   keys
 
 done:

@@ -136,9 +136,6 @@ func values(nq, d int, half bool) {
 			"outputs; ldo, ldp and stride are in bytes.",
 			prefix, nq, d, suffix(half), lane/4*d, nq))
 	p, kv, stride := ptr("p"), ptr("kv"), ptr("stride")
-	ahead := GP64() // the same chunk of the next 32 keys
-	MOVQ(stride, ahead)
-	SHLQ(Imm(5), ahead)
 	ldp, ldo, left := ptr("ldp"), ptr("ldo"), ptr("n")
 	Label("keys")
 	TESTQ(left, left)
@@ -149,6 +146,20 @@ func values(nq, d int, half bool) {
 	JLE(LabelRef("few"))
 	MOVQ(U32(32), some)
 	Label("few")
+	// What is read next, line by line: whole rows of the next 32 keys.
+	next, rowEnd := GP64(), AllocLocal(8)
+	MOVQ(stride, next)
+	SHLQ(Imm(5), next)
+	ADDQ(kv, next)
+	rowBytes := func() reg.GPVirtual {
+		n := GP64()
+		Load(Param("chunks"), n)
+		IMUL3Q(U32(uint32(storedBytes(half)*d)), n, n)
+		return n
+	}
+	end := rowBytes()
+	ADDQ(next, end)
+	MOVQ(end, rowEnd)
 	o, column, chunks := ptr("o"), GP64(), GP64()
 	MOVQ(kv, column)
 	Load(Param("chunks"), chunks)
@@ -170,7 +181,15 @@ func values(nq, d int, half bool) {
 		MOVQ(some, count)
 		Label("key")
 		var x []reg.VecVirtual
-		PREFETCHT0(Mem{Base: v, Index: ahead, Scale: 1})
+		PREFETCHT0(Mem{Base: next})
+		ADDQ(U32(64), next)
+		CMPQ(next, rowEnd)
+		JLT(LabelRef("row"))
+		MOVQ(rowEnd, next)
+		ADDQ(stride, rowEnd)
+		ADDQ(stride, next)
+		SUBQ(rowBytes(), next)
+		Label("row")
 		for i := range d {
 			x = append(x, stored(Mem{Base: v, Disp: storedBytes(half) * i}, half))
 		}
