@@ -17,8 +17,9 @@ type job interface {
 // of one layer, far shorter than a read from disk.
 const spinTime = 30 * time.Microsecond
 
-// tasksPerYield is how many tasks are done between two looks for other goroutines: one that comes back from a read
-// starts the next read after microseconds, instead of the 10 ms that the scheduler would grant a long job.
+// tasksPerYield is how many tasks are done between two looks for other goroutines, where every processor computes: one
+// that comes back from a read starts the next read after microseconds, instead of the 10 ms that the scheduler would
+// grant a long job.
 const tasksPerYield = 8
 
 // A pool runs jobs on its caller and threads-1 persistent goroutines. run is called from one goroutine at a time.
@@ -30,6 +31,7 @@ const tasksPerYield = 8
 // read after a claim.
 type pool struct {
 	threads int
+	yields  bool // no processor is spared for other goroutines; where one is, yielding would wake it for nothing
 	current job
 	count   int
 
@@ -51,7 +53,10 @@ type segment struct {
 }
 
 func newPool(threads int) *pool {
-	p := &pool{threads: threads, segments: make([]segment, threads), wake: make(chan struct{}, threads), finished: make(chan struct{}, 1)}
+	p := &pool{
+		threads: threads, yields: runtime.GOMAXPROCS(0) <= threads, segments: make([]segment, threads),
+		wake: make(chan struct{}, threads), finished: make(chan struct{}, 1),
+	}
 	for w := 1; w < threads; w++ {
 		p.workers.Go(func() { p.work(w) })
 	}
@@ -100,7 +105,7 @@ func (p *pool) step(worker int) bool {
 			if p.done.Add(1) == int64(count) && p.waiting.Swap(false) {
 				p.finished <- struct{}{}
 			}
-			if left%tasksPerYield == 0 {
+			if p.yields && left%tasksPerYield == 0 {
 				runtime.Gosched()
 			}
 			return true
@@ -121,7 +126,7 @@ func (s *segment) claim() int {
 
 // await returns when count tasks are done.
 func (p *pool) await(count int64) {
-	if spin(func() bool { return p.done.Load() == count }) {
+	if p.spin(func() bool { return p.done.Load() == count }) {
 		return
 	}
 	p.waiting.Store(true)
@@ -138,7 +143,7 @@ func (p *pool) work(worker int) {
 			continue
 		}
 		available := func() bool { return p.jobs.Load() != seen || p.closed.Load() }
-		if spin(available) {
+		if p.spin(available) {
 			continue
 		}
 		p.sleepers.Add(1)
@@ -149,9 +154,9 @@ func (p *pool) work(worker int) {
 	}
 }
 
-// spin polls ready for up to spinTime. It yields between looks: a goroutine that comes back from a read must not wait
-// for a processor that only polls.
-func spin(ready func() bool) bool {
+// spin polls ready for up to spinTime. A goroutine that comes back from a read must not wait for a processor that only
+// polls.
+func (p *pool) spin(ready func() bool) bool {
 	start := time.Now()
 	for {
 		for range 64 {
@@ -159,7 +164,9 @@ func spin(ready func() bool) bool {
 				return true
 			}
 		}
-		runtime.Gosched()
+		if p.yields {
+			runtime.Gosched()
+		}
 		if time.Since(start) > spinTime {
 			return false
 		}

@@ -20,7 +20,7 @@ var cores = runtime.GOMAXPROCS(0)
 
 // readers is how many goroutines may sit in reads without keeping a processor of Go's from one that computes: it would
 // get it back only when the scheduler's watchdog comes round (docs/experiments.md, E9).
-const readers = 4
+const readers = 2
 
 func main() { os.Exit(realMain()) }
 
