@@ -39,6 +39,10 @@ const (
 // leastRowShare bounds what one row of a measured chunk cost: the rest was for each weight, however many rows it met.
 const leastRowShare = 0.3
 
+// burst is what the misses of a layer, which come all at once and then none for a while, take longer than as many in an
+// unbroken row (docs/experiments.md, E8).
+const burst = 1.1
+
 // reuse is the exponent of the hit rate's growth: a share x of a layer's experts in slots serves x^reuse of the wishes.
 // 1 would be a router without favourites.
 const reuse = 0.75
@@ -64,7 +68,7 @@ func (m Model) speed(p *Plan, machine Machine) Speed {
 		missed = 1
 	}
 	decode := Cost{
-		Read:    missed * float64(m.TopK) * layers * stride / machine.Disk,
+		Read:    burst * missed * float64(m.TopK) * layers * stride / machine.Disk,
 		Compute: (float64(m.Resident) + float64(m.TopK)*layers*stride) / machine.Memory,
 	}
 	// A chunk touches the experts of K draws per row and layer, and keeps of the last chunk what fits the slots.

@@ -33,7 +33,7 @@ type ProbeRow struct {
 // A ProbeResult holds all rows and the choice made from them.
 type ProbeResult struct {
 	Rows []ProbeRow
-	// Best is the fewest reads in flight within 5 % of the fastest, uncached unless that costs more than 10 %:
+	// Best is the fewest reads in flight within 10 % of the fastest, uncached unless that costs more than 10 %:
 	// uncached reads need a tenth of the processor time and leave the page cache to the weights.
 	Best ProbeRow
 	// Refused is why uncached reads could not be measured, nil if they were.
@@ -43,7 +43,8 @@ type ProbeResult struct {
 const (
 	probeBudget     = 2 * time.Second
 	probeUncachedBy = 0.9
-	probeDepthBy    = 0.95
+	probeDepthBy    = 0.9
+	probeRounds     = 4 // in which depths take turns: the rates of shared disks drift
 )
 
 // Probe measures how fast blocks at random places of a large file are read, buffered and past the page cache, at
@@ -88,13 +89,17 @@ func probeMode(
 		return nil, fmt.Errorf("probe: %w", err)
 	}
 	defer p.close()
-	var rows []ProbeRow
-	for _, depth := range opts.Depths {
-		row, err := p.run(ctx, depth, slice)
-		if err != nil {
-			return nil, fmt.Errorf("probe: %w", err)
+	rows := make([]ProbeRow, len(opts.Depths))
+	for range probeRounds {
+		for i, depth := range opts.Depths {
+			row, err := p.run(ctx, depth, slice/probeRounds)
+			if err != nil {
+				return nil, fmt.Errorf("probe: %w", err)
+			}
+			row.Rate = rows[i].Rate + row.Rate/probeRounds
+			row.CPU = rows[i].CPU + row.CPU/probeRounds
+			rows[i] = row
 		}
-		rows = append(rows, row)
 	}
 	return rows, nil
 }
