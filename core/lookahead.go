@@ -15,8 +15,8 @@ type Forecaster interface {
 	Forecast(layer gturbo.LayerID, b *Batch) ([]gturbo.ExpertID, error)
 }
 
-// A lookahead guesses the next layer's experts from what this layer has made so far, so that their reads can start early. Guesses
-// never reach the output: a layer's own router decides.
+// A lookahead guesses the next layer's experts from what this layer has made so far, so that their reads can start
+// early. Guesses never reach the output: a layer's own router decides.
 type lookahead struct {
 	forecaster Forecaster
 	layer      gturbo.LayerID // that foretold is for

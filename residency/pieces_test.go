@@ -36,7 +36,7 @@ func TestPiecesCoverAnExpert(t *testing.T) {
 	for _, c := range []struct{ stride, pieces int }{
 		{16384, 1}, {2 << 20, 1}, {2<<20 + 16384, 2}, {3358720, 2}, {64 << 20, 32},
 	} {
-		size := pieceSize(c.stride)
+		size := PieceSize(c.stride)
 		if n := (c.stride + size - 1) / size; n != c.pieces || size%uncachedAlign != 0 || size > pieceBytes {
 			t.Errorf("%d bytes: %d pieces of %d, want %d", c.stride, n, size, c.pieces)
 		}

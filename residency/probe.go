@@ -183,7 +183,7 @@ func (p *prober) next() (at int64, n int) {
 	if len(p.left) == 0 {
 		p.left = rand.Perm(p.all)
 	}
-	at, n = int64(p.left[0])*int64(p.block)+int64(p.done), min(pieceSize(p.block), p.block-p.done)
+	at, n = int64(p.left[0])*int64(p.block)+int64(p.done), min(PieceSize(p.block), p.block-p.done)
 	if p.done += n; p.done == p.block {
 		p.left, p.done = p.left[1:], 0
 	}

@@ -38,8 +38,8 @@ type piece struct {
 // (docs/experiments.md, E10).
 const pieceBytes = 2 << 20
 
-// pieceSize divides an expert of stride bytes into equal pieces.
-func pieceSize(stride int) int {
+// PieceSize is the bytes of one call when an expert of stride bytes is read, in equal pieces but for the last.
+func PieceSize(stride int) int {
 	n := (stride + pieceBytes - 1) / pieceBytes
 	return ((stride+n-1)/n + uncachedAlign - 1) / uncachedAlign * uncachedAlign
 }

@@ -36,7 +36,7 @@ func NewStreamer(src Source, dims Dims, opts Options) (*Streamer, error) {
 		return nil, err
 	}
 	s := &Streamer{src: src, dims: dims, opts: opts.withDefaults(dims.Experts), layers: make([]layer, dims.Layers)}
-	s.piece = pieceSize(dims.Stride)
+	s.piece = PieceSize(dims.Stride)
 	s.idle.L = &s.mu
 	for i := range s.layers {
 		s.layers[i] = layer{id: gturbo.LayerID(i), history: newHistory(dims.Experts)}

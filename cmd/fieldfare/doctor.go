@@ -7,6 +7,8 @@ import (
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
+
+	"github.com/fieldfare/fieldfare/residency"
 )
 
 func (a *app) doctorCommand() *cobra.Command {
@@ -18,7 +20,7 @@ func (a *app) doctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor [NAME.gturbo]",
 		Short: "Measure this machine and say what limits the model on it",
-		Long: `doctor measures the disk in blocks of one expert and the cores with the model's own kernels, for about ten seconds,
+		Long: `doctor measures the disk in pieces of an expert, as it is read, and the cores with the model's own kernels, for about ten seconds,
 and compares them with what the machine could do. It names what bounds prompt and answer under the current plan.
 The measurement is kept for chat, serve and plan.`,
 		Args: atMostOneModel(&f),
@@ -105,8 +107,8 @@ func (d *diagnosis) write(out io.Writer) error {
 	if d.machine.Disk.Refused != "" {
 		fmt.Fprintf(w, "disk, past the page cache\tnot possible\t%s\n", d.machine.Disk.Refused)
 	}
-	fmt.Fprintf(w, "disk, as experts are read\t%s/s\t%.0f %% of the fastest way; blocks of %s, %s\n",
-		size(int64(achieved)), 100*achieved/possible, size(int64(d.size.Memory.Stride)), way(d.machine.Disk.Best.Uncached, d.machine.Disk.Best.Reads))
+	fmt.Fprintf(w, "disk, as experts are read\t%s/s\t%.0f %% of the fastest way; pieces of %s, %s\n",
+		size(int64(achieved)), 100*achieved/possible, size(int64(residency.PieceSize(d.size.Memory.Stride))), way(d.machine.Disk.Best.Uncached, d.machine.Disk.Best.Reads))
 	fmt.Fprintf(w, "memory, only read\t%s/s\tmostly %s/s\n", size(int64(c.Memory.Best)), size(int64(c.Memory.Typical)))
 	fmt.Fprintf(w, "memory, as decoding reads it\t%s/s\t%.0f %% of the best\n", size(int64(c.Weights)), 100*c.Weights/c.Memory.Best)
 	fmt.Fprintf(w, "prompt, if nothing had to be read\t%.1f tokens/s\n", c.Rows)
