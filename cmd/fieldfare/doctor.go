@@ -20,8 +20,9 @@ func (a *app) doctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor [NAME.gturbo]",
 		Short: "Measure this machine and say what limits the model on it",
-		Long: `doctor measures the disk in pieces of an expert, as it is read, and the cores with the model's own kernels, for about ten seconds,
-and compares them with what the machine could do. It names what bounds prompt and answer under the current plan.
+		Long: `doctor measures the disk in pieces of an expert, as it is read, and the cores with the model's own
+kernels, for about ten seconds, and compares them with what the machine could do. It names what bounds prompt and
+answer under the current plan.
 The measurement is kept for chat, serve and plan.`,
 		Args: atMostOneModel(&f),
 		RunE: func(cmd *cobra.Command, _ []string) error {
