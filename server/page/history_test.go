@@ -69,6 +69,7 @@ func TestSearchFindsWordsOfAnswers(t *testing.T) {
 		b.ask(q)
 		b.answered()
 	}
+	b.until(`document.querySelectorAll("#conversations a").length === 2`) // both are kept
 	b.press("k", chromedp.ModifierCtrl)
 	b.until(`document.activeElement.id === "search"`)
 	b.enter("vienna")
