@@ -28,8 +28,14 @@ func (j *countingJob) task(worker, index int) {
 }
 
 func TestEveryTaskRunsOnce(t *testing.T) {
-	for _, threads := range []int{1, 2, 3, 8} {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	for _, c := range []struct{ threads, processors int }{{1, 1}, {2, 2}, {3, 2}, {8, 2}, {2, 4}, {3, 5}} {
+		threads := c.threads
+		runtime.GOMAXPROCS(c.processors) // more than threads: nobody yields
 		p := newPool(threads)
+		if want := c.processors <= threads; p.yields != want {
+			t.Errorf("%d threads on %d processors: yields %v, want %v", threads, c.processors, p.yields, want)
+		}
 		for round := range 2000 {
 			n := round % 23
 			j := &countingJob{hits: make([]atomic.Int32, n), workers: threads}
