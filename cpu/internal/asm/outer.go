@@ -110,16 +110,12 @@ func outerColumns() {
 	dst, src, rows, blocks := ptr("dst"), ptr("src"), ptr("rows"), ptr("blocks")
 	zeros := zero()
 	times("block", blocks, func() {
-		var r, pairs, quads [4]reg.VecVirtual
-		for i := range r {
-			r[i] = YMM()
-			low, high := row(src, rows, i), row(src, rows, i+4)
-			VMOVDQU(low, r[i].AsX())
-			VINSERTI128(Imm(1), high, r[i], r[i])
-			low.Disp, high.Disp = 256, 256
-			PREFETCHT0(low)
-			PREFETCHT0(high)
-		}
+		r := halves(func(i int) Mem {
+			m := row(src, rows, i)
+			PREFETCHT0(m.Offset(256))
+			return m
+		}, 0)
+		var pairs, quads [4]reg.VecVirtual
 		unpack := func(a, b reg.VecVirtual, how func(ops ...Op)) reg.VecVirtual {
 			v := YMM()
 			how(b, a, v)
